@@ -1,0 +1,291 @@
+"""Values of JSON as Spark reads them: whether they are of their schema, and the values of their columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.spark.decoding.json_numbers import let, plain_numbers
+from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS, NUMBERS, begins, kinds_of, path_of
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
+from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType
+
+#: A name that no record has, so that no record can end the array and begin another.
+ROOT = "8d1f6cb3e24a597ed0c83b95f7a2610e"
+CORRUPT = "corrupt"
+_OPTIONS = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": CORRUPT,
+    "allowNonNumericNumbers": "false",
+    "allowSingleQuotes": "false",
+}
+
+#: Milliseconds that Spark makes a time of; it ends the query at others.
+_MOST_MILLIS = {Kind.TIMESTAMPTZ: (2**63 - 1) // 1000, Kind.TIMESTAMP: 10**15 - 1}
+
+
+def read_json(text: Column, node: JsonNode) -> Column:
+    """The array of a value and a null, and the text if it is not of the schema.
+
+    The value is of the type that Spark reads it as, from which `value_of` makes that of its column.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as t
+
+    kind = t.StructType(
+        [t.StructField(ROOT, t.ArrayType(_raw_type(node))), t.StructField(CORRUPT, t.StringType())]
+    )
+    return F.from_json(F.concat(F.lit(f'{{"{ROOT}":['), text, F.lit(",null]}")), kind, _OPTIONS)
+
+
+def has_kind(node: JsonNode, kinds: Sequence[Kind]) -> bool:
+    """Whether a node or one at any level below it is of some kinds."""
+    return node.kind in kinds or any(has_kind(each, kinds) for each in node.nodes())
+
+
+def is_whole(parsed: Column, node: JsonNode) -> Column:
+    """Whether there is one value, which is of the schema."""
+    from pyspark.sql import functions as F
+
+    value = F.get(parsed[ROOT], F.lit(0))
+    whole = parsed[CORRUPT].isNull() & (F.size(parsed[ROOT]) == 2)
+    if not node.nullable:
+        whole = whole & value.isNotNull()
+    unfit = is_unfit(value, node)
+    return whole if unfit is None else whole & ~unfit
+
+
+def _raw_type(node: JsonNode) -> DataType:
+    """The type that the JSON is read as."""
+    from pyspark.sql import types as t
+
+    match node.kind:
+        case Kind.OBJECT:
+            return t.StructType([t.StructField(each.name, _raw_type(each.node)) for each in node.properties])
+        case Kind.MAP if node.inner and node.key:
+            entry = {"key": node.key, "value": node.inner}
+            return t.ArrayType(t.StructType([t.StructField(n, _raw_type(each)) for n, each in entry.items()]))
+        case Kind.MAP if node.inner:
+            return t.MapType(t.StringType(), _raw_type(node.inner))
+        case Kind.ARRAY if node.inner:
+            return t.ArrayType(_raw_type(node.inner))
+        case Kind.BOOLEAN:
+            return t.BooleanType()
+        case Kind.INT | Kind.DATE | Kind.TIME:
+            return t.IntegerType()
+        case Kind.LONG | Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
+            return t.LongType()
+        case Kind.FLOAT | Kind.DOUBLE:
+            return t.DoubleType()
+        case Kind.BINARY:
+            return t.BinaryType()
+    return t.VariantType()
+
+
+def is_unfit(raw: Column, node: JsonNode) -> Column | None:
+    """Whether a value is not of the schema although Spark could read it; None if that cannot be."""
+    from pyspark.sql import functions as F
+
+    def flag(column: Column) -> Column:
+        return F.coalesce(column, F.lit(False))
+
+    match node.kind:
+        case Kind.STRING:
+            return flag(~begins(F.schema_of_variant(raw), ("STRING", "VOID")))
+        case Kind.DECIMAL_BASE64:
+            found, value = F.schema_of_variant(raw), value_of(raw, node)
+            return flag((found != "VOID") & ~(begins(found, ("STRING",)) & value.isNotNull()))
+        case Kind.DECIMAL_NUMBER:
+            # Casts of variants round: the number's own scale tells.
+            found = F.schema_of_variant(raw)
+            digits = F.regexp_extract(found, r"^DECIMAL\(\d+,(\d+)\)", 1).try_cast("int")
+            own = F.when(begins(found, ("BIGINT",)), 0).otherwise(digits)
+            exact = (own <= node.decimal[1]) & value_of(raw, node).isNotNull()
+            return flag(found != "VOID") & ~flag(exact)
+        case Kind.FLOAT | Kind.DOUBLE:
+            number = raw.cast(spark_type(node.type()))
+            return flag(F.abs(number) == F.lit(float("inf")).cast(spark_type(node.type())))
+        case Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
+            most = _MOST_MILLIS[node.kind]
+            return flag(~raw.between(-most, most))
+        case Kind.UNION:
+
+            def is_none(text: Column) -> Column:
+                matched = _any(match for match, _ in _alternatives(raw, text, node))
+                return F.lit(True) if matched is None else ~matched
+
+            return flag(F.schema_of_variant(raw) != "VOID") & let(_text(raw, node), is_none)
+        case Kind.OBJECT:
+            parts = [is_unfit(raw.getField(each.name), each.node) for each in node.properties]
+            lacking = (
+                flag(raw.isNotNull() & _absent(raw.getField(each.name), each.node))
+                for each in node.properties
+                if each.is_due
+            )
+            return _any([*(part for part in parts if part is not None), *lacking])
+        case Kind.MAP if node.key:
+            return flag(~_is_map(raw, node))
+        case Kind.ARRAY | Kind.MAP if node.inner:
+            inner = node.inner
+            if not _is_checked(inner):
+                return None
+            values = raw if node.kind is Kind.ARRAY else F.map_values(raw)
+            return flag(F.exists(values, lambda each: is_unfit(each, inner)))  # type: ignore[arg-type, return-value]
+    return None
+
+
+def _absent(raw: Column, node: JsonNode) -> Column:
+    """Whether a property is missing or null."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as t
+
+    if not isinstance(_raw_type(node), t.VariantType):
+        return raw.isNull()
+    return raw.isNull() | (F.schema_of_variant(raw) == "VOID")
+
+
+def _is_map(raw: Column, node: JsonNode) -> Column:
+    """Whether an array of keys and values can be a map: each key is there, and is there once."""
+    from pyspark.sql import functions as F
+
+    def is_wrong(entry: Column) -> Column:
+        inner = ((entry["key"], key), (entry["value"], value))
+        wrong = _any(part for part in (is_unfit(raw, node) for raw, node in inner) if part is not None)
+        absent = entry.isNull() | _absent(entry["key"], key)
+        return absent if wrong is None else absent | wrong
+
+    key, value = node.key or node, node.inner or node
+    keys = F.transform(raw, lambda entry: value_of(entry["key"], key))
+    return ~F.exists(raw, is_wrong) & (F.size(F.array_distinct(keys)) == F.size(raw))
+
+
+def _is_checked(node: JsonNode) -> bool:
+    """Whether `is_unfit` has something to check."""
+    if node.key or any(each.is_due for each in node.properties if node.kind is Kind.OBJECT):
+        return True
+    if node.kind in (Kind.OBJECT, Kind.ARRAY, Kind.MAP):
+        return any(map(_is_checked, node.nodes()))
+    return node.kind in (
+        Kind.STRING, Kind.DECIMAL_BASE64, Kind.DECIMAL_NUMBER, Kind.FLOAT, Kind.DOUBLE, Kind.UNION,
+        Kind.TIMESTAMP, Kind.TIMESTAMPTZ,
+    )  # fmt: skip
+
+
+def _any(columns: Iterable[Column]) -> Column | None:
+    result: Column | None = None
+    for column in columns:
+        result = column if result is None else result | column
+    return result
+
+
+def value_of(raw: Column, node: JsonNode) -> Column:
+    """The value of what was read, in the type of its column."""
+    from pyspark.sql import functions as F
+
+    match node.kind:
+        case Kind.STRING:
+            return F.try_variant_get(raw, "$", "string")
+        case Kind.ANY:
+            return F.when(F.schema_of_variant(raw) != "VOID", F.to_json(raw))
+        case Kind.DATE:
+            return F.date_from_unix_date(raw)
+        case Kind.TIMESTAMPTZ:
+            return F.timestamp_millis(raw)
+        case Kind.TIMESTAMP:
+            epoch = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+            return epoch + F.make_dt_interval(secs=raw / F.lit(1000).cast("decimal(4,0)"))
+        case Kind.FLOAT:
+            return raw.cast("float")
+        case Kind.DECIMAL_NUMBER:
+            precision, scale = node.decimal
+            return F.try_variant_get(raw, "$", f"decimal({precision},{scale})")
+        case Kind.DECIMAL_BASE64:
+            # `unbase64` ends the query at a text that is none.
+            data = F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64"))
+            return _unscaled(data, *node.decimal)
+        case Kind.UNION:
+
+            def chosen(text: Column) -> Column:
+                found = zip(node.properties, _alternatives(raw, text, node), strict=True)
+                return F.struct(*(F.when(match, value).alias(each.name) for each, (match, value) in found))
+
+            present = raw.isNotNull() & (F.schema_of_variant(raw) != "VOID")
+            return F.when(present, let(_text(raw, node), chosen))
+        case Kind.OBJECT:
+            values = [
+                value_of(raw.getField(each.name), each.node).alias(each.name) for each in node.properties
+            ]
+            return F.when(raw.isNotNull(), F.struct(*values))
+        case Kind.ARRAY if node.inner and _raw_type(node) != spark_type(node.type()):
+            inner = node.inner
+            return F.transform(raw, lambda each: value_of(each, inner))
+        case Kind.MAP if node.key and node.inner:
+            key, item = node.key, node.inner
+            entries = F.transform(
+                raw, lambda each: F.struct(value_of(each["key"], key), value_of(each["value"], item))
+            )
+            return F.when(_is_map(raw, node), F.map_from_entries(entries))
+        case Kind.MAP if node.inner and _raw_type(node) != spark_type(node.type()):
+            inner = node.inner
+            return F.transform_values(raw, lambda _, each: value_of(each, inner))
+    return raw
+
+
+def _unscaled(data: Column, precision: int, scale: int) -> Column:
+    """The decimal of an unscaled big-endian two's complement number, as an Avro decoder reads it."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro
+
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+    # A number beyond the precision is null, and no end of the query.
+    options = {"mode": "PERMISSIVE"}
+    # Avro writes the length of short bytes as one byte of twice its value.
+    length = F.unhex(F.lpad(F.hex(F.length(data) * 2), 2, "0"))
+    return F.when(F.length(data) < 64, from_avro(F.concat(length, data), json.dumps(schema), options))
+
+
+def _text(raw: Column, node: JsonNode) -> Column:
+    """The text of a variant, in which Spark finds the integers that an alternative has."""
+    from pyspark.sql import functions as F
+
+    text = F.to_json(raw)
+    if not has_kind(node, INTEGERS):
+        return text
+    return F.when(text.rlike(r"[0-9]\.0*[^0-9]|[0-9]\.0*$|[0-9]E"), plain_numbers(text)).otherwise(text)
+
+
+def _alternatives(raw: Column, text: Column, node: JsonNode) -> list[tuple[Column, Column]]:
+    """For each alternative whether a variant of some text is of it, and its value.
+
+    The most specific one is taken: that with the most constants, then with the most required properties.
+    """
+    from pyspark.sql import functions as F
+
+    kind, taken = F.schema_of_variant(raw), F.lit(False)
+    # Where there is none for numbers, one for integers takes `1.0`.
+    is_number = any(
+        each.node.kind in (Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL_NUMBER) for each in node.properties
+    )
+    found: dict[str, tuple[Column, Column]] = {}
+    for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):
+        parsed = read_json(text, each.node)
+        expected = NUMBERS if each.node.kind in INTEGERS and not is_number else kinds_of(each.node)
+        match = begins(kind, expected) if expected else F.lit(True)
+        for name, constant in each.node.constants:
+            match = match & (F.try_variant_get(raw, path_of(name), "string") == constant)
+        for inner in each.node.properties if each.node.kind is Kind.OBJECT else ():
+            if inner.required:
+                match = match & F.try_variant_get(raw, path_of(inner.name), "variant").isNotNull()
+        match = F.coalesce(match & is_whole(parsed, each.node), F.lit(False))
+        found[each.name] = match & ~taken, value_of(F.get(parsed[ROOT], F.lit(0)), each.node)
+        taken = taken | match
+    return [found[each.name] for each in node.properties]
+
+
+def _specific(node: JsonNode) -> tuple[int, int]:
+    return len(node.constants), sum(each.required for each in node.properties)
