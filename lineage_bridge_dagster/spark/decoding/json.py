@@ -32,6 +32,8 @@ from lineage_bridge_dagster.topics.schemas import RegisteredSchema
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+
 
 class JsonFormat:
     """Bodies of JSON text.
@@ -83,8 +85,10 @@ def _parsed(text: Column, node: JsonNode) -> Column:
     if not has_kind(node, INTEGERS):
         return first
 
-    def again(found: Column) -> Column:
+    def again(found: Column, negative_zero: str) -> Column:
         failed = found[CORRUPT].isNotNull() & F.try_parse_json(text).isNotNull()
-        return F.when(failed, read_json(plain_numbers(text), node)).otherwise(found)
+        return F.when(failed, read_json(plain_numbers(text, negative_zero), node)).otherwise(found)
 
-    return let(first, again)
+    # A double keeps the sign of a zero, with which it is no integer.
+    signed = let(first, lambda found: again(found, "-0.0")) if has_kind(node, _FLOATS) else first
+    return let(signed, lambda found: again(found, "-0"))
