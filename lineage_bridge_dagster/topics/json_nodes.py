@@ -43,9 +43,10 @@ class Kind(StrEnum):
     TIME = "time"
     #: Base64.
     BINARY = "binary"
-    DECIMAL_NUMBER = "decimal_number"
-    #: Base64 of the unscaled value's bytes, as Connect's converter writes it unless told otherwise.
+    #: Base64 of the unscaled value's bytes.
     DECIMAL_BASE64 = "decimal_base64"
+    #: A number or that Base64, which Connect's converter writes by default for what it registers as a number.
+    DECIMAL_NUMBER = "decimal_number"
     OBJECT = "object"
     MAP = "map"
     ARRAY = "array"

@@ -63,10 +63,12 @@ def _mismatches(variant: Column, node: JsonNode, path: str) -> Iterator[tuple[Co
         due = " or ".join(dict.fromkeys(_NAMES[each] for each in expected))
         what = F.concat(F.lower(found), F.lit(f" where the JSON Schema of id {{id}} has {due}"))
         yield ~begins(found, (*expected, "VOID")), path, what
-    if node.kind is Kind.DECIMAL_NUMBER and (wrong := is_unfit(variant, node)) is not None:
+    is_decimal = node.kind in (Kind.DECIMAL_BASE64, Kind.DECIMAL_NUMBER)
+    if is_decimal and (unfit := is_unfit(variant, node)) is not None:
         due = "decimal({},{})".format(*node.decimal)
-        what = F.lit(f"a number that a {due} does not hold, as the JSON Schema of id {{id}} has")
-        yield wrong, path, what
+        what = F.when(found == "STRING", F.lit(f"a string that is not the Base64 of a {due}"))
+        what = what.otherwise(F.lit(f"a number that a {due} does not hold"))
+        yield unfit, path, F.concat(what, F.lit(", as the JSON Schema of id {id} has"))
     for each in node.properties if node.kind is Kind.OBJECT else ():
         inner, where = F.try_variant_get(variant, path_of(each.name), "variant"), joined(path, each.name)
         if each.is_due:

@@ -10,6 +10,7 @@ from lineage_bridge_dagster.spark.decoding.json_numbers import let, plain_number
 from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS, NUMBERS, begins, kinds_of, path_of
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
 from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.topics.types import MAX_PRECISION
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -97,16 +98,15 @@ def is_unfit(raw: Column, node: JsonNode) -> Column | None:
     match node.kind:
         case Kind.STRING:
             return flag(~begins(F.schema_of_variant(raw), ("STRING", "VOID")))
-        case Kind.DECIMAL_BASE64:
-            found, value = F.schema_of_variant(raw), value_of(raw, node)
-            return flag((found != "VOID") & ~(begins(found, ("STRING",)) & value.isNotNull()))
-        case Kind.DECIMAL_NUMBER:
-            # Casts of variants round: the number's own scale tells.
+        case Kind.DECIMAL_BASE64 | Kind.DECIMAL_NUMBER:
             found = F.schema_of_variant(raw)
-            digits = F.regexp_extract(found, r"^DECIMAL\(\d+,(\d+)\)", 1).try_cast("int")
-            own = F.when(begins(found, ("BIGINT",)), 0).otherwise(digits)
-            exact = (own <= node.decimal[1]) & value_of(raw, node).isNotNull()
-            return flag(found != "VOID") & ~flag(exact)
+            is_form = found.startswith("STRING")
+            if node.kind is Kind.DECIMAL_NUMBER:
+                # Casts of variants round: the number's own scale tells.
+                digits = F.regexp_extract(found, r"^DECIMAL\(\d+,(\d+)\)", 1).try_cast("int")
+                own = F.when(found.startswith("BIGINT"), 0).otherwise(digits)
+                is_form = is_form | (own <= node.decimal[1])
+            return flag(found != "VOID") & ~flag(is_form & value_of(raw, node).isNotNull())
         case Kind.FLOAT | Kind.DOUBLE:
             number = raw.cast(spark_type(node.type()))
             return flag(F.abs(number) == F.lit(float("inf")).cast(spark_type(node.type())))
@@ -201,13 +201,14 @@ def value_of(raw: Column, node: JsonNode) -> Column:
             return epoch + F.make_dt_interval(secs=raw / F.lit(1000).cast("decimal(4,0)"))
         case Kind.FLOAT:
             return raw.cast("float")
-        case Kind.DECIMAL_NUMBER:
-            precision, scale = node.decimal
-            return F.try_variant_get(raw, "$", f"decimal({precision},{scale})")
-        case Kind.DECIMAL_BASE64:
+        case Kind.DECIMAL_BASE64 | Kind.DECIMAL_NUMBER:
             # `unbase64` ends the query at a text that is none.
             data = F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64"))
-            return _unscaled(data, *node.decimal)
+            value = _unscaled(data, *node.decimal)
+            if node.kind is Kind.DECIMAL_BASE64:
+                return value
+            number = F.try_variant_get(raw, "$", "decimal({},{})".format(*node.decimal))
+            return F.when(F.schema_of_variant(raw) == "STRING", value).otherwise(number)
         case Kind.UNION:
 
             def chosen(text: Column) -> Column:
@@ -217,10 +218,10 @@ def value_of(raw: Column, node: JsonNode) -> Column:
             present = raw.isNotNull() & (F.schema_of_variant(raw) != "VOID")
             return F.when(present, let(_text(raw, node), chosen))
         case Kind.OBJECT:
-            values = [
+            fields = (
                 value_of(raw.getField(each.name), each.node).alias(each.name) for each in node.properties
-            ]
-            return F.when(raw.isNotNull(), F.struct(*values))
+            )
+            return F.when(raw.isNotNull(), F.struct(*fields))
         case Kind.ARRAY if node.inner and _raw_type(node) != spark_type(node.type()):
             inner = node.inner
             return F.transform(raw, lambda each: value_of(each, inner))
@@ -241,12 +242,14 @@ def _unscaled(data: Column, precision: int, scale: int) -> Column:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
-    # A number beyond the precision is null, and no end of the query.
+    # Spark's reader takes the low 64 bits of a decimal of up to 18 digits, whatever the others are; for more
+    # digits, a number that is too large is null.
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": MAX_PRECISION, "scale": scale}
     options = {"mode": "PERMISSIVE"}
     # Avro writes the length of short bytes as one byte of twice its value.
     length = F.unhex(F.lpad(F.hex(F.length(data) * 2), 2, "0"))
-    return F.when(F.length(data) < 64, from_avro(F.concat(length, data), json.dumps(schema), options))
+    read = from_avro(F.concat(length, data), json.dumps(schema), options)
+    return F.when(F.length(data) < 64, read.try_cast(f"decimal({precision},{scale})"))
 
 
 def _text(raw: Column, node: JsonNode) -> Column:
@@ -267,14 +270,19 @@ def _alternatives(raw: Column, text: Column, node: JsonNode) -> list[tuple[Colum
     from pyspark.sql import functions as F
 
     kind, taken = F.schema_of_variant(raw), F.lit(False)
+    kinds = {each.node.kind for each in node.properties}
     # Where there is none for numbers, one for integers takes `1.0`.
-    is_number = any(
-        each.node.kind in (Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL_NUMBER) for each in node.properties
-    )
+    is_number = not kinds.isdisjoint((Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL_NUMBER))
+    # Where there is none for text, a decimal that the schema has as a number takes its Base64.
+    is_text = not kinds.isdisjoint((Kind.STRING, Kind.BINARY, Kind.DECIMAL_BASE64))
     found: dict[str, tuple[Column, Column]] = {}
     for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):
         parsed = read_json(text, each.node)
-        expected = NUMBERS if each.node.kind in INTEGERS and not is_number else kinds_of(each.node)
+        expected = kinds_of(each.node)
+        if (each.node.kind in INTEGERS and not is_number) or (
+            each.node.kind is Kind.DECIMAL_NUMBER and is_text
+        ):
+            expected = NUMBERS
         match = begins(kind, expected) if expected else F.lit(True)
         for name, constant in each.node.constants:
             match = match & (F.try_variant_get(raw, path_of(name), "string") == constant)

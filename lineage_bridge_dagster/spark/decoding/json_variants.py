@@ -19,7 +19,7 @@ _VARIANTS = {
     Kind.BOOLEAN: ("BOOLEAN",),
     Kind.BINARY: ("STRING",),
     Kind.DECIMAL_BASE64: ("STRING",),
-    Kind.DECIMAL_NUMBER: NUMBERS,
+    Kind.DECIMAL_NUMBER: (*NUMBERS, "STRING"),
     Kind.FLOAT: NUMBERS,
     Kind.DOUBLE: NUMBERS,
     **dict.fromkeys(INTEGERS, ("BIGINT",)),

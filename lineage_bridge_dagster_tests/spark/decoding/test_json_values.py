@@ -1,12 +1,14 @@
 """JSON values that the drafts and Connect permit are read, and those that they forbid are errors.
 
 Sources: JSON Schema (numeric types: 1.0 is an integer from draft 6 on; `required`), Connect's
-`JsonSchemaData` (maps as arrays of `key` and `value`, optional values as alternatives to null), and RFC 8259
+`JsonSchemaData` (maps as arrays of `key` and `value`, optional values as alternatives to null, decimals as
+numbers or as the Base64 of their unscaled value), Kafka's `JsonConverterTest` (1.56 is `AJw=`), and RFC 8259
 for numbers.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ import pytest
 
 from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import decode
-from lineage_bridge_dagster_tests.spark.decoding.test_json import decimal, framed, of
+from lineage_bridge_dagster_tests.spark.decoding.test_json import CONNECT, decimal, framed, of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,6 +137,82 @@ _MAPS: Cases = [
     ('{"m": {"1": "a"}}', "its field m is object<`1`: string> where the JSON Schema of id 1 has an array"),
     ('{"deep": [{"key": true, "value": [{"key": 7, "value": {}}]}]}', "in an element"),
 ]  # fmt: skip
+
+
+def unscaled(name: str, value: int, size: int = 17) -> str:
+    """A record whose property is the Base64 of a number of some bytes."""
+    return json.dumps({name: base64.b64encode(value.to_bytes(size, "big", signed=True)).decode()})
+
+
+PRICE = decimal("number")
+DECIMALS = of(
+    p=PRICE, q={"oneOf": [NULL, PRICE]}, row=of(p=PRICE),
+    wide={**PRICE, "connect.parameters": {"scale": "4"}},
+    a={"type": "array", "items": PRICE}, m={"type": "object", "additionalProperties": PRICE},
+    k=entries(PRICE, PRICE), l=INTEGER,
+    u={"oneOf": [PRICE, {"type": "boolean"}]},
+    i={"oneOf": [INTEGER, PRICE]}, s={"anyOf": [PRICE, STRING]},
+    raw={"oneOf": [PRICE, {"type": "string", "connect.type": "bytes"}]}, c=decimal("string"),
+    lists={"type": "array", "items": {"oneOf": [PRICE, {"type": "boolean"}]}},
+)  # fmt: skip
+_PRICE, _CENT = Decimal("1.56"), Decimal("-0.01")
+_U, _BOTH = f"{CONNECT}Decimal", ("connect_union_field_0", "connect_union_field_1")
+_DECIMALS: Cases = [
+    # By `decimal.format`: a number (NUMERIC), or the Base64 of an unscaled big-endian number (BASE64).
+    ('{"p": 1.56}', {"p": _PRICE}),
+    ('{"p": "AJw="}', {"p": _PRICE}),
+    ('{"p": "/w=="}', {"p": _CENT}),
+    ('{"p": "AA=="}', {"p": Decimal("0.00")}),
+    (unscaled("p", 156), {"p": _PRICE}),
+    (unscaled("p", -1, 30), {"p": _CENT}),
+    (unscaled("p", 10**10 - 1, 5), {"p": Decimal("99999999.99")}),
+    (unscaled("p", 1 - 10**10, 5), {"p": Decimal("-99999999.99")}),
+    (unscaled("wide", 10**38 - 1), {"wide": Decimal(f"{10**34 - 1}.9999")}),
+    (unscaled("wide", -(10**38)), "its field wide is a string"),
+    ('{"q": "AJw="}', {"q": _PRICE}),
+    ('{"q": null, "p": null}', {}),
+    ('{"row": {"p": "AJw="}}', {"row": {"p": _PRICE}}),
+    ('{"a": ["AJw=", 1.56, null, "/w=="]}', {"a": [_PRICE, _PRICE, None, _CENT]}),
+    ('{"m": {"x": "AJw=", "y": -1e-2}}', {"m": {"x": _PRICE, "y": _CENT}}),
+    ('{"k": [{"key": "AJw=", "value": "/w=="}, {"key": 2, "value": null}]}',
+     {"k": {_PRICE: _CENT, Decimal("2.00"): None}}),
+    # The second reading, which other numbers need.
+    ('{"p": "AJw=", "l": 1.0}', {"p": _PRICE, "l": 1}),
+    ('{"p": "1E+5", "l": 2e0}', {"p": Decimal("-28631.75"), "l": 2}),
+    # An alternative that is a string by its schema has the text, and a decimal has it where there is none.
+    ('{"u": "AJw="}', {"u": {_U: _PRICE, _BOTH[1]: None}}),
+    ('{"u": 1.56}', {"u": {_U: _PRICE, _BOTH[1]: None}}),
+    ('{"u": true}', {"u": {_U: None, _BOTH[1]: True}}),
+    ('{"u": "1.56"}', "does not match"),
+    (unscaled("u", 10**10), "does not match"),
+    ('{"i": "AJw="}', {"i": {_BOTH[0]: None, _U: _PRICE}}),
+    ('{"i": 5}', {"i": {_BOTH[0]: 5, _U: None}}),
+    ('{"s": "AJw="}', {"s": {_U: None, _BOTH[1]: "AJw="}}),
+    ('{"s": 1.56}', {"s": {_U: _PRICE, _BOTH[1]: None}}),
+    ('{"raw": "AJw="}', {"raw": {_U: None, _BOTH[1]: bytearray(b"\0\x9c")}}),
+    ('{"lists": ["AJw=", false]}',
+     {"lists": [{_U: _PRICE, _BOTH[1]: None}, {_U: None, _BOTH[1]: False}]}),
+    ('{"lists": ["1.56"]}', "in an element"),
+    # Text that is no Base64, or bytes that the column does not hold.
+    ('{"p": "1.56"}', "its field p is a string that is not the Base64 of a decimal(10,2), as the JSON"),
+    ('{"p": ""}', "its field p is a string"),
+    ('{"p": "A"}', "its field p is a string"),
+    ('{"p": "%%"}', "its field p is a string"),
+    (unscaled("p", 10**10), "its field p is a string"),
+    (unscaled("p", -(10**10)), "its field p is a string"),
+    (unscaled("p", 2**64 + 5), "its field p is a string"),
+    (unscaled("p", 1 - 2**64), "its field p is a string"),
+    (unscaled("p", 156, 70), "its field p is a string"),
+    ('{"p": 1.565}', "its field p is a number that a decimal(10,2) does not hold"),
+    ('{"p": true}', "its field p is boolean where the JSON Schema of id 1 has an integer or a number or"),
+    ('{"p": ["AJw="]}', "its field p is array<string>"),
+    ('{"row": {"p": "x"}}', "its field row.p is a string"),
+    (unscaled("c", 2**64 + 5), "its field c is a string"),
+    ('{"c": 1.56}', "its field c is decimal(3,2) where the JSON Schema of id 1 has a string"),
+    ('{"a": ["AJw=", "x"]}', "in an element"),
+    ('{"m": {"x": "x"}}', "in an element"),
+    ('{"k": [{"key": "AJw=", "value": 1}, {"key": 1.56, "value": 2}]}', "in an element"),
+]  # fmt: skip
 COMBINED = {
     "properties": {"id": STRING, "n": {**INTEGER, "anyOf": [{"minimum": 10}, {"multipleOf": 2}]}},
     "required": ["id"],
@@ -154,8 +232,14 @@ _COMBINED: Cases = [
 
 @pytest.mark.parametrize(
     ("schema", "cases"),
-    [(NUMBERS, _NUMBERS), (REQUIRED, _REQUIRED), (MAPS, _MAPS), (COMBINED, _COMBINED)],
-    ids=["numbers", "required", "maps", "combined"],
+    [
+        (NUMBERS, _NUMBERS),
+        (REQUIRED, _REQUIRED),
+        (MAPS, _MAPS),
+        (DECIMALS, _DECIMALS),
+        (COMBINED, _COMBINED),
+    ],
+    ids=["numbers", "required", "maps", "decimals", "combined"],
 )
 def test_each_record_has_its_value_or_its_error(spark: SparkSession, schema: Any, cases: Cases) -> None:
     subject = SubjectSchemas("o-value", (RegisteredSchema(1, json.dumps(schema), "JSON"),))
