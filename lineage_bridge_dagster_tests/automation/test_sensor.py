@@ -220,8 +220,9 @@ def test_the_sensor_runs_by_default_if_configured(location: Build) -> None:
 def test_without_a_state_there_are_the_sensor_and_its_jobs_but_no_assets(location: Any) -> None:
     made = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     repository = made.get_repository_def()
-    # The sensor's target exists before its first table: the daemon may use these definitions for a while.
-    assert {job.name for job in repository.get_all_jobs()} == {"refresh", "materialize_lineage"}
+    # All jobs exist before the first table: the daemon may use these definitions for a while.
+    jobs = {job.name for job in repository.get_all_jobs()}
+    assert jobs == {"refresh", "materialize_lineage", "push", "lineage_upkeep"}
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
     assert not repository.asset_graph.get_all_asset_keys()
 
