@@ -33,6 +33,7 @@ from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, sc
 from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, iceberg_rest_tables, is_iceberg_rest_table
 from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
+from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import LEFT_OUT, UNCONNECTED_TABLES, UNREADABLE_TABLES
 from lineage_bridge_dagster.text import first_few, plural
@@ -184,8 +185,8 @@ def _is_wanted(
 def _told_apart(scope: Scope, read: TablesRead) -> tuple[ScopeReport, Mapping[Identifier, TableError]]:
     """The report of a catalog, and the tables that could not be loaded for a reason of their own.
 
-    Such a table hides nothing but itself. A refusal is one only where the catalog let another table be read:
-    else the permission may be missing for all.
+    Such a table says nothing about the others. A refusal only counts as the table's own if the catalog let
+    another table be read: otherwise the permission may be missing for all of them.
     """
     alone = {
         name: error
@@ -205,7 +206,7 @@ def _carry_table(
     writers: Mapping[str, Sequence[Edge]],
     now: str,
 ) -> None:
-    """Keep a table that the last discovery had and that cannot be loaded now, with what feeds it by now."""
+    """Keep a table of the last discovery that cannot be loaded now, with what feeds it today."""
     node_id = iceberg_table_id("", scope.place, ".".join(name[:-1]), name[-1])
     known = last.graph.nodes.get(node_id) if last else None
     if last is None or known is None:
@@ -213,7 +214,7 @@ def _carry_table(
     node = known.with_attributes(scopes=[str(scope)], **{STALE_SINCE: stale_since(known, last)})
     _add(graph, node, scope, dataset, writers, now)
     for edge in last.graph.edges.values():
-        # Of a dataset, the edge is the one of now.
+        # `_add` added the edge from the dataset, as it is today.
         source = graph.nodes.get(edge.src_id)
         if edge.dst_id == node_id and source is not None and source.node_type != NodeType.EXTERNAL_DATASET:
             graph.add_edge(edge)
@@ -226,8 +227,7 @@ def _unreadable(failed: Mapping[Identifier, TableError]) -> tuple[Note, ...]:
 
 def _reason(error: TableError) -> str:
     """Why a table was not loaded, without the sentence about which one."""
-    text = redact_text(error.message.partition(" failed: ")[2] or error.message)
-    return text if len(text) <= _REASON else f"{text[:_REASON]}..."
+    return shorten(redact_text(error.message.partition(" failed: ")[2] or error.message), _REASON)
 
 
 def _unconnected(left_out: Iterable[Identifier]) -> tuple[Note, ...]:

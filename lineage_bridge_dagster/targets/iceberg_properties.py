@@ -22,12 +22,11 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.errors import is_interruption
-from lineage_bridge_dagster.iceberg.table_errors import translate
+from lineage_bridge_dagster.iceberg.table_errors import table_errors
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.targets.properties_plan import Commit, plan_properties
-from lineage_bridge_dagster.writer.errors import ConflictError, ThrottledError
+from lineage_bridge_dagster.writer.errors import CallError, ConflictError, ThrottledError
 from lineage_bridge_dagster.writer.pace import Pace
 from lineage_bridge_dagster.writer.plans import Hold, NoChange, Refuse, TableState, Wanted
 from lineage_bridge_dagster.writer.table import LineageWriter
@@ -119,16 +118,14 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         self.count(operation)
         started = self._pace.start()
         try:
-            answer = call()
-        except BaseException as caught:
-            if is_interruption(caught):
-                raise
-            error = translate(caught, action=action, where=f"the table {target.dotted}")
-            if isinstance(error, ThrottledError):
-                self._pace.refused(started)
-            else:
-                self._pace.served()
-            raise error from caught
+            with table_errors(action, f"the table {target.dotted}"):
+                answer = call()
+        except ThrottledError:
+            self._pace.refused(started)
+            raise
+        except CallError:
+            self._pace.served()
+            raise
         self._pace.served()
         return answer
 
