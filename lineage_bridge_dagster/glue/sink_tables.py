@@ -28,7 +28,7 @@ _ARN = re.compile(
 _FOLDER = re.compile(r".+/(?P<database>[^/]+)\.db/(?P<table>[^/]+)")
 #: Confidence in a table that is found by its name alone: the connector does not say in which account.
 _BY_NAME = 0.8
-#: The same for one whose folder has that of the connector in it, among others.
+#: Confidence in a table over a folder above the one that the connector writes to.
 _ABOVE = 0.8
 
 
@@ -39,11 +39,11 @@ class Written:
     Attributes:
         node: The dataset.
         writers: The connectors.
-        scopes: All that show it.
-        place: The table's, in lower case, where the dataset is a table of Glue.
-        account: That of the place; empty if the connector does not say.
-        region: The same.
-        location: The folder, where the dataset is one.
+        scopes: Those of the dataset and of the edges to it.
+        place: Database and table in lower case, if the dataset is a table of Glue.
+        account: The AWS account of that table; empty if the connector does not say.
+        region: The AWS region of that table; empty if the connector does not say.
+        location: The folder, if the dataset is one.
     """
 
     node: Node
@@ -53,6 +53,10 @@ class Written:
     account: str = ""
     region: str = ""
     location: str = ""
+
+    def is_elsewhere(self, table: GlueTable) -> bool:
+        """Whether the connector names another account than that of a table of the same name."""
+        return bool(self.account) and table.catalog_id not in (None, self.account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +102,19 @@ class SinkTables:
     def matches(self, table: GlueTable) -> list[Match]:
         """The datasets that a table is made of, each once."""
         if table.raw.get("TargetTable"):
-            # A link to a table, which is found where it is.
+            # A resource link: the table itself is found in its own catalog.
             return []
         location = normalize_location(table.location)
         found: dict[str, Match] = {}
         for written in self._by_location.get(location, ()) if location else ():
             found[written.node.node_id] = Match(written, Evidence.OBSERVED, 1.0, "location")
         for written in self._by_place.get(table.place.folded, ()):
-            if written.account and table.catalog_id not in (None, written.account):
-                continue
-            if not written.account and not _is_iceberg(table):
+            if written.is_elsewhere(table) or not (written.account or _is_iceberg(table)):
                 continue
             sure = 1.0 if written.account else _BY_NAME
             found.setdefault(written.node.node_id, Match(written, Evidence.DECLARED, sure, "name"))
         if location and not _is_iceberg(table):
-            # An Iceberg table has the files that its metadata lists, and no others of its folder.
+            # An Iceberg table has only the files that its metadata lists, wherever its folder is.
             for written in self._inside.get(location, ()):
                 match = Match(written, Evidence.OBSERVED, _ABOVE, "location_above")
                 found.setdefault(written.node.node_id, match)
@@ -125,7 +127,7 @@ class SinkTables:
             names += [
                 written.node.qualified_name
                 for written in self._by_place.get(table.place.folded, ())
-                if written.account and table.catalog_id not in (None, written.account)
+                if written.is_elsewhere(table)
             ]
         return (Note(ELSEWHERE_TABLES, tuple(sorted(set(names)))),) if names else ()
 
@@ -142,7 +144,7 @@ def source_of(table: GlueTable, matches: Sequence[Match]) -> Node:
 def add_edges(graph: Graph, table: Node, matches: Iterable[Match], scope: Scope, now: str) -> Node:
     """Add a table's node, and the edges from the datasets that it is made of.
 
-    It is known because Glue and the connectors were both read: neither's outage may remove it.
+    Its scopes are those of Glue and of the connectors, so that an outage of either does not remove it.
     """
     matches = list(matches)
     scopes = sorted({str(scope)}.union(*(match.written.scopes for match in matches)))
@@ -209,7 +211,7 @@ def _is_iceberg(table: GlueTable) -> bool:
 
 
 def _folders_above(location: str) -> Iterator[str]:
-    """The folders that have a folder in them, but for the bucket itself."""
+    """The folders above a folder, without the bucket itself."""
     scheme, separator, rest = location.partition("://")
     parts = rest.split("/")
     for length in range(len(parts) - 1, 1, -1):
