@@ -310,12 +310,12 @@ def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJob
 
 
 def failing_job(name: str, names: Names, *, found: bool = False) -> JobDefinition:
-    """A job that fails with what to run before it has anything to do; whatever config a run has.
+    """A job that has nothing to do yet: it takes any run config, and fails with what to do first.
 
     Args:
-        name: its name.
-        names: of the instance.
-        found: whether a discovery is stored, in which there is nothing.
+        name: the name of the job.
+        names: the names of the instance.
+        found: whether a discovery is stored, which then has neither topics nor tables.
     """
     if found:
         reason = "the last discovery found no topics and no tables"

@@ -17,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_in_clear(url: str) -> bool:
-    """Whether what is sent to a URL can be read on its way.
+    """Whether others on the network can read what is sent to a URL.
 
     >>> is_in_clear("http://catalog.example.com"), is_in_clear("http://localhost:8181")
     (True, False)

@@ -233,7 +233,7 @@ class Catalogs(Mapping[str, CatalogSettings]):
         return found
 
     def without(self, names: Collection[str]) -> Self:
-        """The catalogs but for these, of which none is the default one or that of the lineage tables."""
+        """The catalogs without these, which may include neither the default one nor the lineage tables'."""
         left = copy.copy(self)
         left._by_name = {name: each for name, each in self._by_name.items() if name not in names}
         return left

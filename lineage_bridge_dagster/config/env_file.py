@@ -10,16 +10,16 @@ from dotenv import dotenv_values
 
 NAME = ".env"
 
-#: What shows that a folder is that of a project: `dg`'s or Python's file, or Dagster's.
+#: Files of a project's root folder: Python's, `dg`'s and Dagster's.
 _MARKS = ("pyproject.toml", "dg.toml", "workspace.yaml")
 
 
 def env_file() -> Path | None:
     """The `.env` of the current folder; else that of the project that the current folder is part of.
 
-    Who may write to a folder further up, such as a shared one, could otherwise say where exported keys are
-    sent. So the search ends at the first folder with a project's file, and a file above the current folder
-    has to belong to this user, to root, or to whom the current folder belongs.
+    Otherwise, anyone who can write to a folder further up, such as a shared one, could decide where exported
+    keys are sent. So the search ends at the first folder with a project's file, and a `.env` above the
+    current folder has to belong to this user, to root, or to the owner of the current folder.
     """
     here = Path.cwd()
     for folder in (here, *here.parents):

@@ -37,7 +37,7 @@ _BUCKET_ARN = re.compile(
 
 @cache
 def _hosts() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """AWS's hosts with a region, and all that are AWS's."""
+    """Patterns of AWS's endpoints: of those whose name has a region, and of all."""
     domain = f"(?:{'|'.join(map(re.escape, domains()))})"
     return (
         re.compile(

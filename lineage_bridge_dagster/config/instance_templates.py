@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lineage_bridge_dagster.config.dg_project import DgProject
 
-#: Of this project's own code location, which the files name.
+#: The code location that the files name: this project's own.
 _NAME = "lineage_bridge_dagster"
 _MODULE = "lineage_bridge_dagster.definitions"
 _PACKAGE = Path(__file__).parents[1]

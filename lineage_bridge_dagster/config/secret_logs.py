@@ -14,7 +14,7 @@ _REQUESTS = {
 }
 #: A header or a parameter with its value, which is quoted or ends before a space or `&`.
 _PARAMETER = r"""(\b(?:{names})\b["']?\s*[:=]\s*b?)(?:"[^"]*"|'[^']*'|[^\s&,"']+)"""
-#: Secrets that AWS answers, and tables of Glue, whose parameters and comments may hold anybody's.
+#: Marks of bodies with secrets: credentials, and tables of Glue, whose parameters and comments may hold any.
 _BODY = re.compile("SecretString|SecretBinary|SecretAccessKey|SessionToken|TableInput|StorageDescriptor")
 
 

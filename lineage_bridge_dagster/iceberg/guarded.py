@@ -73,7 +73,7 @@ class GuardedTable(Table):
 
 
 class Guarded(Catalog):
-    """What a catalog does otherwise than PyIceberg's own.
+    """How a catalog differs from PyIceberg's own class.
 
     Attributes:
         own: The properties of our own configuration.
@@ -112,7 +112,7 @@ class Guarded(Catalog):
 
 
 class GuardedRestCatalog(Guarded, RestCatalog):
-    """With a timeout, for which PyIceberg has no setting, and a key that stays with its host."""
+    """A REST catalog with a timeout, which PyIceberg cannot set, and whose key goes to its own host alone."""
 
     def __init__(self, name: str, **properties: Any) -> None:
         self.own = dict(properties)

@@ -31,14 +31,14 @@ TableNotFoundError = NotFoundError
 
 
 class UnreadableTableError(CallError):
-    """The catalog returned the table, whose metadata has what no reader here knows."""
+    """The catalog returned the table, but its metadata has something that PyIceberg cannot read."""
 
 
 def concerns_one_table(error: CallError) -> bool:
-    """Whether an error of loading a table, where others were loaded, says nothing about those.
+    """Whether an error of loading one table says nothing about the others, of which some were loaded.
 
-    The catalog refused this one alone, or returned what cannot be read here. Whoever is not signed in, is
-    throttled or gets no answer may not be told of any table.
+    Either the catalog refused this table alone, or it returned something that cannot be read here. A failed
+    sign-in, throttling or a missing answer may concern every table.
     """
     from pyiceberg.exceptions import ForbiddenError
 
@@ -48,7 +48,7 @@ def concerns_one_table(error: CallError) -> bool:
 
 @contextmanager
 def table_errors(action: str, where: str) -> Iterator[None]:
-    """Raise the `CallError` of whatever a call for a table raises, but for interruptions.
+    """Raise a `CallError` for whatever a call for a table raises, except for interruptions.
 
     Args:
         action: As for `translate`.
