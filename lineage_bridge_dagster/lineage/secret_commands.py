@@ -25,10 +25,11 @@ _PROGRAMS = tuple(
     for program, secret, sign in (
         # With a space, MySQL's is the name of a database.
         (r"(?:mysql|mariadb)[\w\-]{0,16}+|7z[ar]?+|u?n?rar", f"{_P}{_ATTACHED}", ""),
-        (r"sshpass|mongo[a-z]{0,8}+|beeline|cqlsh|dsbulk", f"{_P}{_VALUE}", ""),
+        (r"sshpass|ksql|mongo[a-z]{0,8}+|beeline|cqlsh|dsbulk", f"{_P}{_VALUE}", ""),
         (_LOGIN, f"{_P}{_VALUE}", ""),
         (r"sqlcmd|osql|bcp|freebcp|tsql|zip|unzip|ipmitool", f"-P{_VALUE}", ""),
         (r"ldap(?:search|add|modify|delete|passwd|whoami|compare|modrdn)", f"-w{_VALUE}", ""),
+        (r"ssh-keygen", f"-[NP]{_VALUE}", ""),
         (r"nodetool", f"-pw{_VALUE}", ""),
         (r"redis-(?:cli|benchmark)|valkey-cli|keydb-cli", f"-a{_VALUE}", ""),
         (r"openssl", f"-(?:k|K|pass(?:in|out)?+){_VALUE}", ""),
@@ -60,7 +61,8 @@ _COMMAND = re.compile(
 _USER = re.compile(r"""(?<!\S)(-u|--user)([ \t=]{1,8}+["']?)(?!\d+:\d)[^\s:'"]{1,128}+:[^\s'"]{1,256}+""")
 #: An option that tells what it is: `--password x`.
 _OPTION = re.compile(
-    rf"""(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{{2,64}}+)(?P<before>\\?["'],\s{{0,4}}+|[ \t]{{1,8}}+)
+    rf"""(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{{2,64}}+)
+    (?P<before>\\?["'],\s{{0,4}}+|[ \t]{{1,8}}+|[ \t]{{0,8}}+\r?\n[ \t]{{0,64}}+-[ \t]{{1,8}}+)
     (?P<value>(?![\-=:|*]){_WORD})""",
     re.VERBOSE,
 )

@@ -36,7 +36,7 @@ _WORDS = frozenset({"token", "pwd", "pem", "creds", "cred", "cookie", "cookies",
 _LAST = words("assertion auth authorization dek kek keystore pass pat pepper psk pswd pw salt sas truststore")
 #: Ends of words that are written together: `sharedaccesskey`, `dbpwd`, `authtoken`.
 _END = re.compile(
-    r"(?:token|pwd|(?:user|db|root|admin|auth|login|sql|kafka|store|key)pass"
+    r"(?:token|pwd|requirepass|masterauth|(?:user|db|root|admin|auth|login|sql|kafka|store|key)pass"
     r"|(?:api|access|secret|private|priv|account|shared|ssl|tls|auth|signing|encryption|hmac|license|client)key)$"
 )
 #: Pairs of words of secrets whose ids are secrets, too.
@@ -52,7 +52,7 @@ _ENCRYPTING = frozenset({"cipher", "encryption", "sse"})
 #: Words after which several tokens are secrets; without one they are counted, as in `prompt.tokens`.
 _SECRET_TOKENS = frozenset({"access", "api", "auth", "bearer", "refresh", "secret", "session"})
 #: First words of keys that count or ask: `is_password_set`, `max_token_age`.
-_ASKING = frozenset({"is", "has", "num", "max", "min", "avg", "total", "requires"})
+_ASKING = frozenset({"is", "has", "existing", "num", "max", "min", "avg", "total", "requires"})
 #: Last words of keys that describe a secret but do not hold one (`aws.credentials.provider.class`).
 _DESCRIPTIVE = words(
     """age algorithm alias allowed arn at attempts changed class column columns configs converter count

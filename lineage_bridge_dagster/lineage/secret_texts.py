@@ -17,11 +17,11 @@ _MAX_ROUNDS = 8
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])
-    (?P<quote>\\?["']?)(?:\[\w{0,8}+\])?\]?\s{0,8}+(?P<sign>=>|==?|:=|:|is(?=\s{1,4}["']))\s{0,8}+@?(?=["']|(?<!@))""",
+    (?P<quote>\\{0,7}+["']?)(?:\[\w{0,8}+\])?\]?\s{0,8}+(?P<sign>=>|==?|:=|::(?=\s)|:(?!:)|is(?=\s{1,4}["']))\s{0,8}+@?(?=["']|(?<!@))""",
     re.VERBOSE,
 )
 _QUOTED = re.compile(
-    r"""(?P<quote>\\["'])[^"'\\]{0,8192}+(?P=quote)
+    r"""(?P<quote>\\{1,7}+["'])[^"'\\]{0,8192}+(?P=quote)
       | "(?:[^"\\]|\\.){0,8192}+"
       | '(?:[^'\\]|\\.|''){0,8192}+'
       | (?P<open>["'])[^\s"']{1,8192}+""",
@@ -37,6 +37,37 @@ _CALL = re.compile(
     r"""(?P<name>[A-Za-z_]\w{2,64}+)\(\s{0,4}+(?P<quote>\\?["'])
     (?P<value>[^"'\\]{1,1024}+)(?=(?P=quote)\s{0,4}+\))""",
     re.VERBOSE,
+)
+#: A call with a key and a value: `option("password", "x")`, `define('DB_PASSWORD', 'x')`.
+_CALL_PAIR = re.compile(
+    r"""(?i)(?:set|put|option|conf|config|define|prop|property|header|env|param|setting|secret)s?\(\s{0,8}+
+    (?:[\w.]{1,64}+,\s{0,4}+)?\\?["'](?P<name>[^"'\\\s]{1,128}+)\\?["']\s{0,4}+,\s{0,8}+(?P<quote>\\?["'])
+    (?P<value>[^"'\\]{1,8192}+)(?=(?P=quote))""",
+    re.VERBOSE,
+)
+#: A setting of Hadoop, a property list: `<name>password</name><value>x</value>`.
+_ELEMENT_PAIR = re.compile(
+    r"""<(?:\w{1,16}+:)?(?:name|key|param-name)>\s{0,64}+(?P<name>[^<>\s]{1,128}+)\s{0,64}+</[^<>]{1,64}+>\s{0,256}+
+    <(?:\w{1,16}+:)?(?:value|string|param-value)>(?P<value>[^<]{1,8192}+)(?=</)""",
+    re.VERBOSE,
+)
+#: `password%3Dx`, `%22password%22%3A%22x`, `&quot;password&quot;:&quot;x`.
+_ENCODED = re.compile(
+    r"""(?i)(?:(?<=%2[0-9A-F])|(?<=%3[BF])|(?<=%7B)|(?<![\w.\-%]))(?P<name>[A-Za-z][\w.\-]{1,128}+)
+    (?:(?:%22|%27)?+(?:%3D|%3A)(?:%20|\+)?+(?:%22|%27)?+(?P<value>(?:[^\s%&"'<>;,]|%(?!2[267C]|3B|7D|0A)){1,4096}+)
+      |&(?:quot|apos|\#0?3[49]);\s{0,4}+[:=]\s{0,4}+&(?:quot|apos|\#0?3[49]);(?P<entity>(?:[^\s&<>]|&(?!quot|apos|\#)){1,4096}+))""",
+    re.VERBOSE,
+)
+#: What users of databases are given in statements.
+_STATED = re.compile(
+    r"""(?i)(?<![\w.\-])(?:identified\s{1,8}+by(?:\s{1,8}+password)?+|password(?:\s{1,8}+for\s{1,8}+\S{1,128}+)?+)
+    \s{1,8}+=?\s{0,8}+'(?P<value>[^'\n]{1,1024}+)(?=')""",
+    re.VERBOSE,
+)
+#: A line of `.pgpass`.
+_PGPASS = re.compile(
+    r"(?m)^(?=[^\s:]{0,255}[A-Za-z*])[^\s:]{1,255}+:(?:\d{4,5}|\*):[^\s:]{1,128}+:[A-Za-z][^\s:]{0,128}+:"
+    r"(?P<value>\S{4,1024}+)$"
 )
 _PROSE_BEFORE = re.compile(
     r"(?i)(?:unexpected|invalid|illegal|unknown|near|at|missing|extraneous|offending)\s{1,4}+\Z"
@@ -87,13 +118,20 @@ def until_stable(once: Callable[[str], str], text: str) -> str:
 
 def _once(text: str) -> str:
     text = masked_values(text)
+    lower = text.lower()
     if "</" in text:
-        text = _ELEMENT.sub(_element, text)
-    if "val" in (lower := text.lower()) or "content" in lower:
+        text = _ELEMENT_PAIR.sub(_named, _ELEMENT.sub(_element, text))
+    if "%3" in text or "&quot" in text or "&#" in text or "&apos" in text:
+        text = _ENCODED.sub(_encoded, text)
+    if "password" in lower or "identified" in lower:
+        text = _STATED.sub(_masked, text)
+    if text.count(":") >= 4:
+        text = _PGPASS.sub(_masked, text)
+    if "val" in lower or "content" in lower:
         text = _VALUED.sub(_named, text)
     text = masked_commands(text)
     if "(" in text:
-        text = _CALL.sub(_call, text)
+        text = _CALL_PAIR.sub(_named, _CALL.sub(_call, text))
     return _assignments(text)
 
 
@@ -115,6 +153,19 @@ def _call(match: re.Match[str]) -> str:
     # What is got by a name is not in the text.
     is_got = match["name"].lower().startswith(("get", "find", "load", "read"))
     return match[0] if is_got else _named(match)
+
+
+def _encoded(match: re.Match[str]) -> str:
+    group = "value" if match["value"] else "entity"
+    return (
+        _replaced(match, group)
+        if is_secret_key(match["name"]) and not is_harmless(match[group])
+        else match[0]
+    )
+
+
+def _masked(match: re.Match[str]) -> str:
+    return match[0] if is_harmless(match["value"]) else _replaced(match, "value")
 
 
 def _replaced(match: re.Match[str], group: str) -> str:

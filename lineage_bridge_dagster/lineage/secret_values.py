@@ -79,14 +79,34 @@ _TOKENS = re.compile(
       | npm_[A-Za-z0-9]{36} | pypi-[\w\-]{40,}+ | dckr_pat_[\w\-]{20,}+ | do[opr]_v1_[0-9a-f]{64}
       | shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32} | NRAK-[A-Z0-9]{27} | glsa_\w{32,}+ | hf_[A-Za-z]{30,}+
       | lin_api_\w{32,}+ | sq0(?:atp|csp)-[\w\-]{22,}+ | AGE-SECRET-KEY-1[A-Z0-9]{50,}+ | key-[0-9a-f]{32}
-      | (?:gsk|pcsk|sbp|pscale_pw|pscale_tkn|r8|tfp|ntn|secret)_[A-Za-z0-9_\-]{32,}+ | xai-[A-Za-z0-9]{40,}+
+      # With a capital and a digit: names of topics and tables begin with such words, too.
+      | (?:gsk|pcsk|pscale_pw|pscale_tkn|r8|tfp|ntn|secret|glc|sntrys|ops|fo1|fm2|duffel_(?:test|live)
+          |vercel_blob_rw|rdme|CLOJARS|AVNS|CCIPAT|FLWSECK(?:_TEST)?)
+        [_\-](?=[\w\-]{0,64}[A-Z])(?=[\w\-]{0,64}[0-9])[A-Za-z0-9_\-]{18,}+
+      | (?:sbp|rubygems|sntryu|bkua|sgp(?:_[0-9a-f]{16})?|shippo_(?:live|test)|lsv2_(?:pt|sk)|live)
+        _[0-9a-f]{32,64}(?:_[0-9a-f]{10})?(?![A-Za-z0-9])
+      | (?:xai|nvapi|pplx)-[\w\-]{40,}+ | pul-[0-9a-f]{40} | xkeysib-[0-9a-f]{64}-\w{16}
+      | tskey-[a-z]{3,12}-[\w\-]{20,}+ | pat-(?:na|eu)\d-[0-9a-f\-]{36} | PMAK-[0-9a-f]{24}-[0-9a-f]{34}
+      | PRMA-[A-Z0-9]{32} | HRKU-[\w\-]{36,}+ | p8e-[A-Za-z0-9]{32} | v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}+
+      | A3-[A-Z0-9]{6}-[A-Z0-9]{6,11}(?:-[A-Z0-9]{5}){3,4} | [\w~.]{3}\dQ~[\w~.\-]{31,34}
+      | dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64} | pat\w{14}\.[0-9a-f]{64} | sl\.(?:u\.)?[\w\-]{100,}+
+      | (?:LTAI[A-Za-z0-9]{16,24}|EZ[AT]K[A-Za-z0-9]{54}|AKCp[A-Za-z0-9]{69}
+          |cmVm[A-Za-z0-9]{60}|4b1d[A-Za-z0-9]{38}
+          |SK[0-9a-f]{32}|dG9rO[A-Za-z0-9=]{50,60})(?![A-Za-z0-9])
+      | (?:ATATT3|ATCTT3|EAA[A-Z]|AQoDYXdz|IQoJb3JpZ2lu|FwoGZXIvYXdz|ABSK|MII[A-Z])[A-Za-z0-9+/_\-]{90,}+=*+
       | \d{8,10}:AA[\w\-]{33}
+      # Hashes of passwords.
+      | \$(?:2[abxy]\$\d\d|apr1|[156y7]|argon2(?:id?|d)\$v=\d+\$[\w=,]{5,64}+|scrypt)\$[\w./$=,+\-]{20,512}+
+      | (?:pbkdf2|bcrypt|scrypt)_?\w{0,16}\$\d+\$[^\s$'"]{1,128}+\$[\w+/=.]{16,256}+
+      | SCRAM-SHA-(?:256|512)\$\d+:[\w+/=]{8,128}+\$[\w+/=:]{32,512}+
     )""",
     re.VERBOSE,
 )
 _TOKEN_HINT = re.compile(
-    r"AKIA|ASIA|AROA|AIDA|ABIA|ACCA|eyJ|gh[pousr]_|github_pat|gl[a-z]{2,5}[-_]|xox|xapp-|AIza|ya29|sk[-_]|rk_|whsec|SG\."
-    r"|hv[sbr]\.|dapi|dp\.|cflt|npm_|pypi-|dckr|_v1_|shp|NRAK|hf_|lin_api|sq0|AGE-|key-|_|xai-|:AA"
+    r"AKIA|ASIA|AROA|AIDA|ABIA|ACCA|eyJ|xox|AIza|ya29|sk-|SG\.|hv[sbr]\.|dapi|dp\.|cflt|pypi-|NRAK|sq0|AGE-|key-|_"
+    r"|xapp-|glpat|xai-|nvapi-|pplx-|pul-|xkeysib|tskey-|pat|PMAK|PRMA|HRKU|p8e-|v1\.0-|A3-|Q~|dt0|sl\.|LTAI|EZ[AT]K"
+    r"|AKCp|cmVm|4b1d|SK[0-9a-f]|dG9r|ATATT|ATCTT|EAA|AQoD|IQoJ|FwoG|ABSK|MII|:AA|\$[0-9abs]|SCRAM|gl[a-z]{2,5}-"
+    r"|(?:FLWSECK|sntrys|ops|glc)"
 )
 #: Addresses that are secrets as a whole: who knows one may write to the channel.
 _WEBHOOK = re.compile(
