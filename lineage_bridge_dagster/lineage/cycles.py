@@ -33,6 +33,9 @@ def components(successors: Mapping[T, Iterable[T]]) -> Iterator[set[T]]:
     """Yield the strongly connected components of a graph: what a component leads to comes before it.
 
     It is Tarjan's algorithm, iterative, since chains can be very deep.
+
+    Args:
+        successors: What each node leads to; each of these is itself a key.
     """
     index: dict[T, int] = {}
     low_link: dict[T, int] = {}

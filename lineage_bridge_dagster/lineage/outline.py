@@ -147,7 +147,8 @@ def _starts_of_cycles(targets: Sequence[Sequence[int]], starts: Iterable[int]) -
         new = set(targets[stack.pop()]) - reached
         reached |= new
         stack += new
-    rest = {place: set(targets[place]) for place in range(len(targets)) if place not in reached}
+    # Such a cycle may lead to what a start leads to as well.
+    rest = {place: set(targets[place]) - reached for place in range(len(targets)) if place not in reached}
     cycles = list(components(rest))
     cycle_of = {place: number for number, cycle in enumerate(cycles) for place in cycle}
     fed = {cycle_of[below] for above in rest for below in rest[above] if cycle_of[above] != cycle_of[below]}

@@ -191,6 +191,33 @@ CASES = {
       - d
         - c""",
     ),
+    "a cycle that nothing feeds, and a source of what it feeds": (
+        flow("a b a", "b c table", "db cdc c"),
+        """
+- a
+  - b
+    - a
+    - c
+- db
+  - cdc
+    - c""",
+    ),
+    "cycles that nothing feeds, and a source of the cycle that they feed": (
+        flow("a b a", "b d", "c c1 c", "c1 d", "s d e d", "d table"),
+        """
+- a
+  - b
+    - a
+    - d
+      - e
+        - d
+- c
+  - c1
+    - c
+    - d
+- s
+  - d""",
+    ),
     "a topic that is its own mirror": (flow("a a table"), "\n- a"),
     "the table in a cycle": (flow("a table b a"), "\n- b\n  - a"),
 }
