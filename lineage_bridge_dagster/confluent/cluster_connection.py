@@ -35,7 +35,7 @@ class ClusterConnection:
         environment_id: empty for a self-managed cluster.
         cluster_id: for a self-managed cluster, its name in the settings.
         registry_url: empty if there is no Schema Registry.
-        registry_id: of Confluent Cloud's registry, which its key may be named after.
+        registry_id: of Confluent Cloud's registry, else the cluster's name; its key may be named after it.
         registry_settings: with which the registry is asked.
     """
 
@@ -49,7 +49,9 @@ class ClusterConnection:
     @contextmanager
     def registry(self) -> Iterator[SchemaRegistryClient]:
         """The client of the Schema Registry, whose connections last as long as this object."""
-        yield SchemaRegistryClient(self._session, self.environment_id, self.registry_id)
+        yield SchemaRegistryClient(
+            self._session, self.environment_id, self.registry_id, self_managed=not self.environment_id
+        )
 
     @cached_property
     def _session(self) -> ConfluentSession:

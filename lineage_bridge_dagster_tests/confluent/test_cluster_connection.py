@@ -6,6 +6,7 @@ import pytest
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.config.topic_tables import KafkaConfig
+from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, ClusterSpec, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
 from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import (
     RegistrySpec,
     SchemaRegistryClient,
 )
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import connect
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -113,3 +115,35 @@ class TestSelfManaged:
         found = connection.registry_settings.credential("schema_registry")
         assert found is not None
         assert found.secret.get_secret_value() == ""
+
+
+@pytest.mark.usefixtures("_cloud")
+@pytest.mark.parametrize(
+    ("kafka", "self_managed"),
+    [
+        (KafkaConfig(cluster="lkc-2"), False),
+        (
+            KafkaConfig(
+                cluster="shop",
+                bootstrap_servers="PLAINTEXT://127.0.0.1:9092",
+                schema_registry_url="http://127.0.0.1:8081",
+            ),
+            True,
+        ),
+    ],
+)
+def test_a_registry_is_asked_as_what_it_is(
+    kafka: KafkaConfig, self_managed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Access] = []
+    monkeypatch.setattr(ConfluentSession, "get", lambda _self, _url, access, *_: asked.append(access) or [])
+    registry_key = {
+        "LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY_LSRC_1": "of-the-registry",
+        "LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_SECRET_LSRC_1": "s",
+    }
+    connection = connect(settings(**registry_key), kafka)
+
+    with connection.registry() as registry:
+        registry.versions(connection.registry_url, "orders-value")
+
+    assert [access.self_managed for access in asked] == [self_managed]

@@ -34,10 +34,14 @@ class Access:
 
     `Access("kafka", ("lkc-abc123", "env-1"))` looks for LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_ABC123, then
     ..._ENV_1, then LINEAGE_BRIDGE_KAFKA_API_KEY.
+
+    Attributes:
+        self_managed: Whether the server is one that its users run themselves, outside Confluent Cloud.
     """
 
     plane: Plane
     qualifiers: tuple[str, ...] = ()
+    self_managed: bool = False
 
     @property
     def name(self) -> str:

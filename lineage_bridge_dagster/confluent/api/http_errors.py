@@ -19,7 +19,6 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
 from lineage_bridge_dagster.lineage.redaction import redact_text
 
 _MAX_DETAIL = 300
@@ -35,26 +34,23 @@ def error_of_response(
     message = f"{summary}: {detail}" if detail else f"{summary}."
     variable = (credential.variable if credential else "") or access.variable
     host = response.request.url.host
-    # Otherwise a server that its users run themselves, such as a Schema Registry.
-    is_vendors = on_vendor_domain(host)
+    own = access.self_managed
     if 300 <= status < 400:
-        address = "LINEAGE_BRIDGE_CONFLUENT_API_URL" if is_vendors else f"the setting that names {host}"
+        address = f"the setting that names {host}" if own else "LINEAGE_BRIDGE_CONFLUENT_API_URL"
         return MalformedResponse(
             f"{summary}, a redirect; redirects are not followed, so that no key leaks.",
             hint=f"Set {address} to an address that does not redirect.",
             status=status,
         )
     if status == 401:
-        reason = (
-            "is wrong, was revoked, or belongs to another plane" if is_vendors else f"is not one of {host}"
-        )
+        reason = f"is not one of {host}" if own else "is wrong, was revoked, or belongs to another plane"
         return Unauthorized(
             message,
             hint=f"The key in {variable} {reason}: set {access.variables} for the {access.name}.",
             status=status,
         )
     if status == 403:
-        right = ROLES[access.plane] if is_vendors else f"the right to read on {host}"
+        right = f"the right to read on {host}" if own else ROLES[access.plane]
         return Forbidden(message, hint=f"Grant the owner of the key in {variable} {right}.", status=status)
     if status in (404, 405):
         return NotFound(message, hint="It does not exist, or this cluster does not offer it.", status=status)
@@ -66,9 +62,9 @@ def error_of_response(
         )
     if status >= 500:
         hint = (
-            "The failure is on Confluent's side; the next discovery retries."
-            if is_vendors
-            else f"The server at {host} failed: see its log. The next run or discovery asks it again."
+            f"The server at {host} failed: see its log. The next run or discovery asks it again."
+            if own
+            else "The failure is on Confluent's side; the next discovery retries."
         )
         return ServerError(message, hint=hint, status=status)
     return RequestRejected(

@@ -68,18 +68,22 @@ class Schema(Record):
 
 
 class SchemaRegistryClient:
-    """Reads the registries of one environment; raises `ConfluentError`.
+    """Reads the registries of one environment, or one that is self-managed; raises `ConfluentError`.
 
     Args:
         session: sends the requests.
         environment: id of the environment, which the key may be named after.
         registry: id of the registry, likewise; `latest_schemas` gets the registry itself.
+        self_managed: whether its users run the registry themselves, outside Confluent Cloud.
     """
 
-    def __init__(self, session: ConfluentSession, environment: str, registry: str = "") -> None:
+    def __init__(
+        self, session: ConfluentSession, environment: str, registry: str = "", *, self_managed: bool = False
+    ) -> None:
         self._session = session
         self._environment = environment
         self._registry = registry
+        self._self_managed = self_managed
 
     def registries(self) -> list[Registry]:
         url = self._session.control_url("/srcm/v3/clusters")
@@ -143,7 +147,8 @@ class SchemaRegistryClient:
         return str(body["schema"])
 
     def _access_to(self, registry: str) -> Access:
-        return Access("schema_registry", tuple(filter(None, (registry, self._environment))))
+        qualifiers = tuple(filter(None, (registry, self._environment)))
+        return Access("schema_registry", qualifiers, self._self_managed)
 
     def _schemas(self, endpoint: str, access: Access, field: str, params: Mapping[str, str]) -> list[Schema]:
         access.credential(self._session.settings)

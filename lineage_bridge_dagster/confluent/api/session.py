@@ -25,7 +25,7 @@ from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api import retry_after, trusted_hosts
-from lineage_bridge_dagster.confluent.api.access import Access
+from lineage_bridge_dagster.confluent.api.access import PLANE_NAMES, Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
     MalformedResponse,
@@ -195,9 +195,10 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             return response.json()
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             content_type = response.headers.get("Content-Type", "content without a type")
+            server = f"a {PLANE_NAMES[access.plane]}" if access.self_managed else "Confluent"
             raise MalformedResponse(
                 f"{access.name}: {url.path} did not return JSON but {content_type}.",
-                hint=f"Check that {url.host} is Confluent, not a proxy or a login page.",
+                hint=f"Check that {url.host} is {server}, not a proxy or a login page.",
             ) from error
 
     def _send_once(

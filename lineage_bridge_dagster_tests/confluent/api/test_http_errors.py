@@ -82,12 +82,15 @@ def test_truncated_error_contains_no_part_of_a_secret(
 
 
 @pytest.mark.parametrize("status", [302, 401, 403, 500, 503])
-def test_hints_about_a_server_of_ones_own_do_not_speak_of_confluents(status: int) -> None:
-    def hint(host: str) -> str:
+@pytest.mark.parametrize("host", ["registry.example.com", "127.0.0.1", "psrc-1.confluent.cloud"])
+def test_hints_are_about_whose_server_it_is_whatever_its_host(host: str, status: int) -> None:
+    def hint(self_managed: bool) -> str:
         request = httpx.Request("GET", f"https://{host}/subjects")
-        access = Access("schema_registry", (host,))
+        access = Access("schema_registry", ("shop",), self_managed)
         return error_of_response(httpx.Response(status, request=request), access, None).hint
 
-    own = hint("registry.example.com")
-    assert "registry.example.com" in own
-    assert not any(word in own for word in ("Confluent's", "CONFLUENT_API_URL", "DeveloperRead", "plane"))
+    of_confluent = ("Confluent's", "CONFLUENT_API_URL", "DeveloperRead", "plane")
+    own = hint(self_managed=True)
+    assert host in own
+    assert not any(word in own for word in of_confluent)
+    assert any(word in hint(self_managed=False) for word in of_confluent)
