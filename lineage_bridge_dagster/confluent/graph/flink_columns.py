@@ -293,5 +293,7 @@ class _Registry:
             return []
         index = self._builder.subjects.get(job.environment)
         schemas = index.by_subject.values() if index is not None else ()
-        named = (one for one in schemas if split_context(one.subject)[1] in job.sql or one.subject[0] == ":")
+        named = (
+            one for one in schemas if split_context(one.subject)[1] in job.sql or one.subject.startswith(":")
+        )
         return [_digest(one.subject, one.text) for one in named]

@@ -38,7 +38,7 @@ def external_of(options: Options, connections: Mapping[str, Options]) -> Externa
 
     Args:
         options: Of its statements.
-        connections: The options of connections, by name.
+        connections: The options of connections, by name, qualified or not.
     """
     connector = options.get("connector", "").lower()
     if connector in _TOPICS:
@@ -49,7 +49,8 @@ def external_of(options: Options, connections: Mapping[str, Options]) -> Externa
     if reader is None:
         return External(reason=f"what its connector {connector!r} leads to is not known")
     name = next((value for key, value in options.items() if key.endswith(".connection")), "")
-    name = name if name in connections else name.replace("`", "").rpartition(".")[2]
+    name = name.replace("`", "")
+    name = name if name in connections else name.rpartition(".")[2]
     if name and name not in connections:
         return External(reason=f"no statement that is listed creates its connection {name!r}")
     # Confluent's options have the connector before them: `mongodb.collection`.

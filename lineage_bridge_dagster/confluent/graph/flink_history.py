@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -23,12 +24,12 @@ class FlinkTables:
 
     Attributes:
         states: The options of each table since each moment.
-        connections: The options of each connection, by name.
+        connections: The options of each connection.
         began: When each table was last created or dropped: what was written before is gone.
     """
 
     states: dict[TablePath, list[tuple[int, _Options]]] = field(default_factory=dict)
-    connections: dict[str, _Options] = field(default_factory=dict)
+    connections: dict[TablePath, _Options] = field(default_factory=dict)
     began: dict[TablePath, datetime] = field(default_factory=dict)
 
     def note(self, moment: int, created_at: datetime, phase: str, statements: Iterable[Statement]) -> None:
@@ -45,7 +46,7 @@ class FlinkTables:
             if change is None or phase in _NOT_DONE or (change.action == "drop" and phase not in _DONE):
                 continue
             if change.action == "connect":
-                self.connections.setdefault(change.path[-1], {}).update(change.options)
+                self.connections.setdefault(change.path, {}).update(change.options)
                 continue
             # A CREATE TABLE that succeeded proves that there was no such table.
             if change.action in ("drop", "replace") or (
@@ -57,7 +58,8 @@ class FlinkTables:
 
     def external(self, path: TablePath, moment: int) -> External | None:
         """What a table stood for; None if it is a topic, as far as is known."""
-        return external_of(self._options(path, moment), self.connections)
+        options = self._options(path, moment)
+        return external_of(options, self._connections(path)) if options else None
 
     def error_log(self, path: TablePath, moment: int) -> str:
         """The table for records that cannot be read; empty if such records fail the statement."""
@@ -82,6 +84,16 @@ class FlinkTables:
         """Whether a table was created again after a statement, so that nothing it wrote is left there."""
         began = self.began.get(path)
         return began is not None and began > created_at
+
+    def _connections(self, table: TablePath) -> Mapping[str, _Options]:
+        """Those that a table may use, by name: of its own database, or the only one of that name."""
+        count = Counter(path[-1] for path in self.connections)
+        return {
+            name: options
+            for path, options in self.connections.items()
+            for name in (".".join(path), path[-1])
+            if name != path[-1] or path[:-1] == table[:-1] or count[name] == 1
+        }
 
     def _options(self, path: TablePath, moment: int) -> _Options:
         """A table's options; of one that is created later, its first."""

@@ -159,6 +159,23 @@ def test_external_tables_are_sources(
     assert "s3cret-word" not in kept
 
 
+@pytest.mark.parametrize(
+    ("name", "dataset"),
+    [
+        ("mc", MONGO),
+        ("`env-1`.`lkc-b`.`mc`", "mongodb://c2.example.net:27017/store.products"),
+    ],
+)
+def test_a_connection_is_that_of_the_tables_own_database(
+    world: FakeConfluent, parser: FlinkSqlParser, name: str, dataset: str
+) -> None:
+    other = CONNECTION.replace("c1", "c2").replace("`mc`", "`prod`.`analytics`.`mc`")
+    table = PRODUCTS.replace("'mc'", f"'{name}'")
+    for texts in ((CONNECTION, other), (other, CONNECTION)):
+        discovery = found(world, parser, *texts, table, "INSERT INTO dst SELECT t FROM products")
+        assert upstream(discovery, "dst") == {"s4": [dataset]}
+
+
 def test_a_connectors_collection_and_an_external_table_are_one_dataset(
     world: FakeConfluent, parser: FlinkSqlParser
 ) -> None:
