@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import socket
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,6 +61,18 @@ HOSTS: Mapping[str, tuple[str, ...]] = {
     "adls.blob-storage-authority": ("adls.sas-token",),
     "adls.dfs-storage-authority": ("adls.sas-token",),
 }
+#: Metadata services of clouds that are not at a link-local address.
+_METADATA_HOSTS = frozenset(
+    {
+        "100.100.100.200",
+        "168.63.129.16",
+        "fd00:ec2::254",
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata",
+        "metadata.google.internal",
+    }
+)
 #: Properties that become part of a host name, so that no other host may be hidden in them.
 _NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
 _HOST_PARTS = frozenset({"s3.region", "client.region", "adls.account-name"})
@@ -171,7 +184,7 @@ def allowed(said: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict[str, 
         if not isinstance(value, str | int | float):
             return False
         if key in HOSTS:
-            return all(map(vended, HOSTS[key])) and not _is_link_local(str(value))
+            return all(map(vended, HOSTS[key])) and not _is_metadata_service(str(value))
         if key in _HOST_PARTS:
             return bool(_NAME.fullmatch(str(value)))
         if key in _SIGNER:
@@ -221,9 +234,26 @@ def _is_on_host_of(address: str, uri: str) -> bool:
     return bool(at.netloc) and (at.scheme, at.netloc.lower()) == (home.scheme, home.netloc.lower())
 
 
-def _is_link_local(url: str) -> bool:
+def _is_metadata_service(url: str) -> bool:
     """Whether an endpoint is where a cloud's virtual machines get credentials from."""
     try:
-        return ipaddress.ip_address(urlsplit(url if "//" in url else f"//{url}").hostname or "").is_link_local
+        host = (urlsplit(url if "//" in url else f"//{url}").hostname or "").rstrip(".")
     except ValueError:
         return False
+    address = _address(host)
+    if address is None:
+        return host in _METADATA_HOSTS
+    return address.is_link_local or str(address) in _METADATA_HOSTS
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, in any spelling, such as `0xA9FEA9FE`; None for a name."""
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(host))
+    except OSError:
+        pass
+    try:
+        address = ipaddress.IPv6Address(host)
+    except ValueError:
+        return None
+    return address.ipv4_mapped or address

@@ -72,6 +72,26 @@ OF_A_SERVER: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254",
+        "169.254.170.2",
+        "[::ffff:169.254.169.254]",
+        "2852039166",
+        "0xA9FEA9FE",
+        "[fe80::a9fe:a9fe]",
+        "[fd00:ec2::254]",
+        "metadata.google.internal.",
+        "100.100.100.200",
+        "168.63.129.16",
+    ],
+)
+def test_no_server_sends_requests_to_a_clouds_metadata_service(host: str) -> None:
+    said = {"s3.endpoint": f"http://{host}/latest", **KEYS}
+    assert allowed(said, {}) == (KEYS, ("s3.endpoint",))
+
+
 @pytest.fixture
 def server() -> Iterator[RestServer]:
     with running(RestServer()) as found:
