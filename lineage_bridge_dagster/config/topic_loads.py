@@ -64,9 +64,9 @@ class TopicLoad(BaseModel):
         batch_bytes: about the most bytes of keys and values in one commit.
         start: `earliest`, `latest` or a time with its zone, for a new table.
         protobuf_message: the full name of the values' message; empty for the first of their schema.
-        type_changes: what a field does whose column can't have its type.
-        unavailable_value: Debezium's placeholder; empty for its default, in values that are Debezium's.
-        truncations: what Debezium's truncate events do.
+        type_changes: what happens when a column can't take its field's new type.
+        unavailable_value: the placeholder for values that Debezium didn't get; empty for its default.
+        truncations: what happens on Debezium's truncate events.
         max_lag_records: None if their number doesn't matter.
         backfill: None if the table cannot be loaded again by partitions.
     """

@@ -44,7 +44,9 @@ _TOPIC = pattern_type(
 )
 _DEAD_LETTER_TOPIC = pattern_type(r"[A-Za-z0-9._-]{1,249}", "the name of a topic")
 _NAME = pattern_type(r"[^\s/`'\"]{1,255}", "a name without spaces, slashes and quotes")
-_PLACEHOLDER = pattern_type(r"hex:([0-9A-Fa-f]{2})+|(?!hex:)[\s\S]+", "text, or hex: and pairs of digits")
+_PLACEHOLDER = pattern_type(
+    r"hex:([0-9A-Fa-f]{2})+|(?!hex:)[\s\S]+", "text, or hex: and pairs of hexadecimal digits"
+)
 _MESSAGE = pattern_type(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the full name of a Protobuf message")
 _POSITIVE = Annotated[int, Field(ge=1)]
 
@@ -235,24 +237,24 @@ class LoadFields(YamlSection):
     )
     type_changes: Annotated[str | None, Accepts(TypeChanges)] = Field(
         default=None,
-        description="What happens when a field gets a type that its column can't be changed to, such as a "
-        "double for an int: suspend (the table stops) or new_column (its values go on in a column of the "
-        "field's name and its type, such as total_double, beside the old one). Default: suspend.",
+        description="What happens when a field gets a type that its column can't be changed to, such as "
+        "double instead of int: suspend (the table stops) or new_column (new values go to a column named "
+        "after the field and its new type, such as total_double, next to the old one). Default: suspend.",
         examples=["new_column"],
     )
     unavailable_value: Annotated[str | None, Accepts(_PLACEHOLDER)] = Field(
         default=None,
         description="Debezium's unavailable.value.placeholder, which stands for a value that did not change "
-        "and was not sent: text, or hex: and bytes. In a table by key the stored value stays; elsewhere it "
-        "is null. Default: __debezium_unavailable_value, in values that are Debezium's by their fields or by "
-        "the name of their schema; one that is set holds for any values.",
+        "and was not sent: text, or hex: and hexadecimal digits. A table by key keeps its value; other "
+        "tables get null. Default: __debezium_unavailable_value, only in values that have Debezium's fields "
+        "or its name of the schema; a placeholder that is set here applies to all values.",
         examples=["hex:00ff"],
     )
     truncations: Annotated[str | None, Accepts(Truncations)] = Field(
         default=None,
-        description="What Debezium's truncate event does to a table of mode debezium: suspend (what failures "
-        "says of a record that can't become a row) or apply (its rows are deleted; the topic must have one "
-        "partition, as events of several have no order). Default: suspend.",
+        description="What Debezium's truncate event does to a table of mode debezium: suspend (it is handled "
+        "by failures, like a record that can't become a row) or apply (all rows are deleted; the topic must "
+        "have one partition, because events of several have no order). Default: suspend.",
         examples=["apply"],
     )
     backfill: BackfillConfig = Field(

@@ -36,5 +36,5 @@ def refuse_code(spark: SparkSession, name: str, provider: str | None) -> None:
         f"The table {name.replace('`', '')} has the property {PROVIDER}={provider}: whoever set it would "
         "have Spark load that class. The table was neither read nor written.",
         hint=f"Remove the property: ALTER TABLE {name} UNSET TBLPROPERTIES ('{PROVIDER}'). If the class is "
-        f"yours, write the same into properties of the catalog {catalog} instead.",
+        f"yours, set it in properties of the catalog {catalog} instead.",
     )

@@ -38,7 +38,7 @@ class MergeKeys:
     match_nulls: bool = False
 
     def of(self, frame: StructType, table: TableName) -> Self:
-        """The same, with the names that the frame has.
+        """These keys, by the names that the frame has for its columns.
 
         Raises:
             MergeKeyError: it lacks one, or the delete column is not a boolean.

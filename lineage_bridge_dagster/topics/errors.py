@@ -17,7 +17,7 @@ class SchemaError(LineageBridgeError):
 
 
 class LimitError(SchemaError):
-    """A schema is nested too deep, or has too many fields."""
+    """A schema is nested too deeply, has too many fields, or takes too long to read."""
 
 
 class EvolutionError(LineageBridgeError):

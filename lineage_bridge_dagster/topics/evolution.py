@@ -106,7 +106,7 @@ def merged(current: IcebergType, wanted: IcebergType) -> IcebergType:
 
 
 def promoted(reader: IcebergType, writer: IcebergType) -> IcebergType:
-    """As `merged`, of two versions of an Avro schema; `reader` where it reads what `writer` wrote as its own.
+    """As `merged`, for two versions of an Avro schema: the reader's type where it reads the writer's values.
 
     Raises:
         EvolutionError: there is no such type.
@@ -117,7 +117,7 @@ def promoted(reader: IcebergType, writer: IcebergType) -> IcebergType:
 def alternative(union: Alternatives, kind: IcebergType) -> NestedField | None:
     """The alternative that takes values of a type: the same one, or else the first that it is promoted to.
 
-    None if there is none, or if several do: a record does not tell its name here.
+    None if there is none, or if several records could be it: types do not have the names of records.
     """
     same = [each for each in union.fields if spelled(each.field_type) == spelled(kind)]
     if not same and not isinstance(kind, PrimitiveType):
@@ -127,7 +127,7 @@ def alternative(union: Alternatives, kind: IcebergType) -> NestedField | None:
     return next((each for each in union.fields if _is_read_as(kind, each.field_type)), None)
 
 
-#: The type that holds values of two, of a field at a path.
+#: Combines two types of the field at a path into one that holds the values of both.
 Combine = Callable[[IcebergType, IcebergType, Path], IcebergType]
 
 

@@ -1,9 +1,9 @@
 """New columns beside those whose types Iceberg cannot change: a table goes on after such a change.
 
-The new column has the name of the old one and its type behind it: `total` that becomes a double goes on as
-`total_double`, `item.code` that becomes text as `item.code_string`. The old column keeps its rows and is null
-in new ones, and gets the values again if its field has its type again. Only what the table has decides, so
-each batch finds the same columns.
+The new column is named after the field and its new type: a `total` that becomes a double continues as
+`total_double`, an `item.code` that becomes text as `item.code_string`. The old column keeps its values and is
+null in new rows, until its field returns to the old type. The choice depends only on the table's columns, so
+each batch finds the same ones.
 """
 
 from __future__ import annotations

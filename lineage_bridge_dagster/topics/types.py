@@ -29,7 +29,7 @@ MAX_PRECISION = 38
 Path = tuple[str, ...]
 #: Bytes; Glue refuses a longer comment of a column ("Comment string, not more than 255 bytes long").
 MAX_COMMENT = 255
-_NO_FIELDS = "True where it is set, as it has no fields; those that it may gain need a new column."
+_NO_FIELDS = "True where the record is set: it has no fields. Fields that it gains need a new column."
 
 
 def field(name: str, kind: IcebergType, *, required: bool = False, doc: str = "") -> NestedField:

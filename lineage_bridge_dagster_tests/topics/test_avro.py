@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.topics.avro import avro_type
 from lineage_bridge_dagster.topics.errors import SchemaError
 
-NO_FIELDS = "True where it is set, as it has no fields; those that it may gain need a new column."
+NO_FIELDS = "True where the record is set: it has no fields. Fields that it gains need a new column."
 
 
 def spelled(schema: Any) -> str:

@@ -1,4 +1,4 @@
-"""Avro schemas as Spark is to read them: other words for the same bytes, in which it loses nothing.
+"""Avro schemas rewritten for Spark's reader: they describe the same bytes, and it loses nothing.
 
 Spark's reader takes the low 64 bits of a decimal of up to 18 digits, makes one number of a union of an int
 and a long (or a float and a double), has no file format for a record without fields, and repairs text that is

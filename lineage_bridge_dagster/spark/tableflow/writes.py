@@ -46,7 +46,7 @@ def unavailable(
 ) -> int:
     """How many values a merge could not keep, as the table had no row of their key.
 
-    It is not published yet: what the table had is its branch `main`.
+    The merge is not published yet, so the branch `main` has the rows from before it.
 
     Args:
         frame: what was merged.

@@ -1,4 +1,4 @@
-"""Arrow data in the words of its table: the table's names, and its types where the data has none.
+"""Arrow data with its table's names, and with its table's types where the data has none.
 
 A frame of pandas has no type for a column of nulls or of empty lists, and neither pandas nor Polars has one
 for maps, fixed-length bytes and UUIDs. The table has.
@@ -28,7 +28,8 @@ def aligned(rows: pa.Table, table: Schema | None, label: str, hint: Callable[[st
 
     Raises:
         ColumnNameError: names of the rows differ only by case.
-        LineageBridgeError: a column has no type, in the rows and in the table; or not the table's keys.
+        LineageBridgeError: a column has no type, neither in the rows nor in the table, or a value does not
+            fit the table's type.
     """
     where = f"the DataFrame for {label}"
     wanted = pa.schema([]) if table is None else storable(schema_to_pyarrow(table), label)
@@ -47,8 +48,8 @@ def aligned(rows: pa.Table, table: Schema | None, label: str, hint: Callable[[st
             columns.append(_as(rows.column(at), name.type, final.type))
         except pa.ArrowInvalid as error:
             raise LineageBridgeError(
-                f"Column {name.name} of {where} has a value that is no {final.type}: {error}",
-                hint="Correct the values; keys of maps are never null.",
+                f"Column {name.name} of {where} has a value that does not fit {final.type}: {error}",
+                hint="Correct the values; the keys of a map cannot be null.",
             ) from error
     return pa.Table.from_arrays(columns, schema=pa.schema(list(typed)))
 

@@ -83,7 +83,7 @@ def _of_polars(column: Any, label: str) -> pa.Array:
     raise LineageBridgeError(
         f"Column {column.name} of the DataFrame for {label} is of type {column.dtype}, which PyArrow does "
         f"not have: {problem}.",
-        hint="Cast it, to text or to a smaller number for example.",
+        hint="Cast it, for example to text or to a smaller number.",
     )
 
 

@@ -71,7 +71,7 @@ def read_rows(request: ReadRequest, kind: FrameKind) -> Any:
         rows = scan.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise LineageBridgeError(
-            f"Arrow cannot read {request.label} so: {error}",
+            f"Arrow cannot read {request.label}: {error}",
             hint="Change the filter of the input, or read it with Spark.",
         ) from error
     except Exception as error:

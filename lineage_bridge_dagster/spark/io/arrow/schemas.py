@@ -87,7 +87,7 @@ def iceberg_schema(schema: pa.Schema, table: str) -> Schema:
         return assign_fresh_schema_ids(Schema(*(_optional(each) for each in converted.fields)))
     except ValueError as error:
         raise LineageBridgeError(
-            f"Iceberg cannot have the columns of the DataFrame for {table}: {error}",
+            f"Iceberg cannot store the columns of the DataFrame for {table}: {error}",
             hint="Rename the column that has a dot in its name.",
         ) from error
 
@@ -129,8 +129,8 @@ def conform(rows: pa.Table, schema: Schema, table: str) -> pa.Table:
             )
         except pa.lib.ArrowException as error:
             raise LineageBridgeError(
-                f"Column {field.name} of the DataFrame for {table} has a value that is no {field.type}: "
-                f"{error}",
+                f"Column {field.name} of the DataFrame for {table} has a value that does not fit "
+                f"{field.type}: {error}",
                 hint="Correct the values, or cast the column.",
             ) from error
         if not field.nullable and columns[-1].null_count:
@@ -272,6 +272,6 @@ def _storable(kind: pa.DataType, name: str, table: str) -> pa.DataType:
         return kind
     raise LineageBridgeError(
         f"Column {name} of the DataFrame for {table} is of type {kind}, which Iceberg does not have.",
-        hint="Cast it: 64-bit unsigned integers to decimal(20, 0), durations to integers, all others to "
-        "text, for example.",
+        hint="Cast 64-bit unsigned integers to decimal(20, 0), durations to integers, and other types, for "
+        "example, to text.",
     )
