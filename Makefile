@@ -3,6 +3,7 @@
 #   make demo HEADLESS=1  the same run without the UI; exits 0 only if all lineage is in Glue
 #   make test             lint, types and all tests; browser tests are skipped if no browser is found
 #   make room ROOM=glue   lint, types and one package's fast tests, in seconds: no stack and no Spark
+#   make setup            the .venv with its hash-locked packages; the other targets do it themselves
 #   make java             install a headless Java 17 with apt-get, unless Java 17 to 22 is found
 #   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
 #   make screenshots      retake the README's screenshots with the browser tests
@@ -25,7 +26,7 @@ CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 .PHONY: help python setup java jars check test room browser screenshots demo down clean lock
 
 help:
-	@sed -n '2,8s/^# *//p' Makefile
+	@sed -n '2,9s/^# *//p' Makefile
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
