@@ -24,7 +24,7 @@ _PROGRAMS = tuple(
     (program, re.compile(rf"""(?<![^\s"']){secret}"""), sign)
     for program, secret, sign in (
         # With a space, MySQL's is the name of a database.
-        (r"(?:mysql|mariadb)[\w\-]{0,16}+|7z[ar]?+|u?n?rar", f"{_P}{_ATTACHED}", ""),
+        (r"(?:mysql|mariadb|mycli)[\w\-]{0,16}+|7z[ar]?+|u?n?rar", f"{_P}{_ATTACHED}", ""),
         (r"sshpass|ksql|mongo[a-z]{0,8}+|beeline|cqlsh|dsbulk", f"{_P}{_VALUE}", ""),
         (_LOGIN, f"{_P}{_VALUE}", ""),
         (r"sqlcmd|osql|bcp|freebcp|tsql|zip|unzip|ipmitool", f"-P{_VALUE}", ""),
@@ -32,7 +32,7 @@ _PROGRAMS = tuple(
         (r"ssh-keygen", f"-[NP]{_VALUE}", ""),
         (r"nodetool", f"-pw{_VALUE}", ""),
         (r"redis-(?:cli|benchmark)|valkey-cli|keydb-cli", f"-a{_VALUE}", ""),
-        (r"openssl", f"-(?:k|K|pass(?:in|out)?+){_VALUE}", ""),
+        (r"openssl", f"-(?:k|K|pass(?:in|out)?+)(?=[\\s\"'=]){_VALUE}", ""),
         (r"snmp[a-z]{2,8}+", f"-[AX]{_VALUE}", ""),
         (r"curl", f"(?:-[A-Za-z#0]{{0,8}}[uU]|--(?:proxy-)?+user){_VALUE}", ":"),
         (r"https?|xh", f"-a{_VALUE}", ":"),
@@ -58,7 +58,11 @@ _COMMAND = re.compile(
     r"""(?P<arguments>(?:\\?"[^"\n]{0,1024}+"|'[^'\n]{0,1024}+'|\\\r?\n|[^\n|;&"'\\]|&(?!&)|\\.){1,4096}+)"""
 )
 #: `curl` and the like may be missing from a setting that has options only.
-_USER = re.compile(r"""(?<!\S)(-u|--user)([ \t=]{1,8}+["']?)(?!\d+:\d)[^\s:'"]{1,128}+:[^\s'"]{1,256}+""")
+_USER = re.compile(
+    r"""(?<!\S)(?:-u|--user)[ \t=]{1,8}+["']?(?!\d+:\d)
+    (?P<value>[^\s:'"]{1,128}+:(?P<password>[^\s'"]{1,256}+))""",
+    re.VERBOSE,
+)
 #: An option that tells what it is: `--password x`.
 _OPTION = re.compile(
     rf"""(?<![\w\-])--?(?P<name>[A-Za-z][\w.\-]{{2,64}}+)
@@ -72,7 +76,7 @@ _PAIR = re.compile(
           |fastcgi_param|(?:proxy_set|add)_header
           |(?:request)?header[ ](?:set|add|append)
           |config(?:ure)?+(?:[ ](?:set|--?\w{{1,16}}+)){{1,3}}+)
-        |(?m:^)[ \t]{{0,64}}+env)[ \t]{{1,8}}+(?P<name>["']?[\w.\-/:@]{{2,128}}+["']?)
+        |(?m:^)[ \t]{{0,64}}+(?:onbuild[ ])?+env)[ \t]{{1,8}}+(?P<name>["']?[\w.\-/:@]{{2,128}}+["']?)
     (?P<before>[ \t]{{1,8}}+)(?P<value>(?![=:*]){_WORD})"""
 )
 #: A name and a value in quotes: `private_key "x";`.
@@ -93,7 +97,7 @@ def masked_commands(text: str) -> str:
         return text
     text = _PAIR.sub(_named, _COMMAND.sub(_command, text))
     if "-" in text:
-        text = _USER.sub(rf"\1\2{MASK}", _OPTION.sub(_named, text))
+        text = _USER.sub(_user, _OPTION.sub(_named, text))
     if ";" in text:
         text = _QUOTED.sub(_named, text)
     return _DIRECTIVE.sub(_masked, text) if "auth" in text or "pass" in text else text
@@ -104,10 +108,15 @@ def _command(match: re.Match[str]) -> str:
     _, secret, sign = _PROGRAMS[number]
 
     def masked(found: re.Match[str]) -> str:
-        return _masked(found) if sign in found["value"] else found[0]
+        _, divides, password = found["value"].strip("\"'").rpartition(sign) if sign else ("", "", "")
+        return found[0] if sign and (not divides or (password and is_harmless(password))) else _masked(found)
 
     arguments = secret.sub(masked, match["arguments"])
     return match[0][: match.start("arguments") - match.start()] + arguments
+
+
+def _user(match: re.Match[str]) -> str:
+    return match[0] if is_harmless(match["password"]) else _masked(match)
 
 
 def _named(match: re.Match[str]) -> str:

@@ -56,7 +56,7 @@ _ASKING = frozenset({"is", "has", "existing", "num", "max", "min", "avg", "total
 #: Last words of keys that describe a secret but do not hold one (`aws.credentials.provider.class`).
 _DESCRIPTIVE = words(
     """age algorithm alias allowed arn at attempts changed class column columns configs converter count
-    created date days enable enabled endpoint expired expires expiry failures field fields flag format
+    created date days enable enabled endpoint env expired expires expiry failures field fields flag format
     header id identifier index interval issued issuer kind length level limit location manager max
     method min minutes mode ms name names ns path period policy position prefix property provider rate
     required reset rotated rotation scope scopes seconds set size source state status strength suffix

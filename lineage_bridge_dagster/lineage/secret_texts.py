@@ -79,6 +79,8 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 _BRACES = re.compile(r"\{[^{}\n]{1,8192}+\}")
 #: A list of secrets: `"passwords": ["a", "b"]`.
 _LIST = re.compile(r"\[[^\[\]{}]{1,8192}+\]")
+#: A list of mappings, which have keys of their own.
+_MAPPINGS = re.compile(r"""\[\s{0,64}+\{\s{0,64}+\\{0,7}+["']?[\w.\-]{1,128}+\\{0,7}+["']?\s{0,8}+[:=]""")
 #: `<password>x</password>`, with or without attributes.
 _ELEMENT = re.compile(
     r"""<(?P<name>[A-Za-z_][\w:.\-]{0,127}+)(?P<attributes>\s[^<>]{0,1024}+)?>
@@ -218,6 +220,8 @@ def _value(text: str, position: int, sign: str) -> tuple[int, int, int] | None:
     """The span of the value that starts at a position, and its end with quotes; None if none does."""
     if reference := REFERENCE.match(text, position):
         return position, reference.end(), reference.end()
+    if _MAPPINGS.match(text, position):
+        return None
     if sign == ":" and (end := end_of_tag(text, position)) > position:
         following = _value(text, end, "")
         return None if following is None else (position, following[1], following[2])

@@ -35,6 +35,10 @@ _EASY_CONNECT = re.compile(
     (?=//|[\w.\-]{{1,255}}+:\d{{2,5}}+/|\(DESCRIPTION)""",
     re.VERBOSE,
 )
+#: `user:password@host:3306`, without a scheme; what has a digest is an image.
+_PLAIN_USER_INFO = re.compile(
+    r"""(?<![^\s'"=])[\w.\-]{1,64}+:[^\s'"@/:,;]{1,256}+@(?=[\w.\-]{1,255}+:\d{2,5}(?!\w))"""
+)
 #: `user:password@tcp(host:3306)/db`, as drivers of Go have it.
 _GO_USER_INFO = re.compile(r"""(?<![^\s'"=,])[^\s'"=,:@]{1,128}+:[^\s'"@]{1,256}+@(?=(?:tcp|unix)\()""")
 _BEARER = re.compile(r"(?i)(?<![A-Za-z0-9])bearer[ \t]{1,8}+([A-Za-z0-9._~+/=\-]{4,}+)")
@@ -151,6 +155,7 @@ def _without_user_info(text: str) -> str:
         text = _ORACLE_USER_INFO.sub(rf"\1:{MASK}/{MASK}@", text)
     if "/" in text:
         text = _EASY_CONNECT.sub(rf"\1/{MASK}@", text)
+    text = _PLAIN_USER_INFO.sub(f"{MASK}@", text)
     return _GO_USER_INFO.sub(f"{MASK}@", text) if "(" in text else text
 
 

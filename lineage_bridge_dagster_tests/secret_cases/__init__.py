@@ -1,6 +1,6 @@
 """Secrets as users have them in configurations, statements, properties and texts, and what only looks alike.
 
-`planted.jsonl` has 200 secrets, each with the place it is in, and `strangers.jsonl` as many that were written
+`planted.jsonl` has 200 secrets, each with the place it is in, and `strangers.jsonl` more that were written
 after the rules; `harmless.jsonl` has values that no rule may mask. `connector_keys.json` has the settings of
 Confluent's managed connectors by type, from the templates of its connect-migration-utility (Apache-2.0,
 commit 03c8323).
