@@ -8,7 +8,7 @@ records that Debezium and the JDBC source give (`{topic}.Envelope`, the table), 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.graph.builder import Builder
@@ -25,13 +25,23 @@ _ASIDE = ("dlq", "report")
 
 
 def add_connector_conventions(builder: Builder) -> None:
-    """Note how connectors name the subjects of their topics; those that write a topic come first."""
+    """Note how connectors name the subjects of their topics.
+
+    Those that write a topic come first, then the tables whose conventions are noted already.
+    """
     graph = builder.graph
     connectors = {
         node.node_id: Config(node.attributes.get("config", {})) for node in graph.of_type(NodeType.CONNECTOR)
     }
     found: dict[str, dict[Role, list[Convention]]] = {}
+
+    def note(topic_id: str, role: Role, conventions: Iterable[Convention]) -> None:
+        found.setdefault(topic_id, {}).setdefault(role, []).extend(conventions)
+
     for kind in (EdgeType.PRODUCES, EdgeType.CONSUMES):
+        for topic_id, of_tables in builder.conventions.items() if kind == EdgeType.CONSUMES else ():
+            for role, conventions in of_tables.items():
+                note(topic_id, role, conventions)
         ends = (
             (edge.src_id, edge.dst_id) if kind == EdgeType.PRODUCES else (edge.dst_id, edge.src_id)
             for edge in graph.edges.values()
@@ -44,7 +54,7 @@ def add_connector_conventions(builder: Builder) -> None:
             for role in ROLES:
                 convention = _convention(connectors[connector], topic.qualified_name, role)
                 if convention.context or convention.strategy:
-                    found.setdefault(topic_id, {}).setdefault(role, []).append(convention)
+                    note(topic_id, role, [convention])
     builder.conventions |= found
 
 

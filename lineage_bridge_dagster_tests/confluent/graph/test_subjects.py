@@ -353,7 +353,12 @@ def test_subjects_of_a_topic(
     assert [each.name for each in TopicNode.of(found.graph.nodes[node]).schema_fields] == fields
 
 
-def test_a_flink_table_tells_its_context(world: FakeConfluent, parser: FlinkSqlParser) -> None:
+@pytest.mark.parametrize("strategy", ["", "TopicNameStrategy"])
+def test_a_flink_table_tells_its_context_whoever_reads_it(
+    world: FakeConfluent, parser: FlinkSqlParser, strategy: str
+) -> None:
+    sink = {"connector.class": "S3_SINK", "topics": "orders", **strategies(strategy)}
+    world.routes[connect_path("lkc-a")] = connector("archive", "sink", sink)
     world.routes[flink_path("us-east-1")] = listing(
         statement(
             "ddl",
