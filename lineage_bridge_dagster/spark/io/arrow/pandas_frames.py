@@ -22,7 +22,7 @@ from lineage_bridge_dagster.spark.io.column_names import pair
 
 #: The attribute of a frame with the types of its columns of objects, an Iceberg schema as JSON: pandas stores
 #: attributes as JSON in Parquet files.
-TYPES = "lineage_bridge/types"
+TYPES = "lineage_bridge_types"
 
 
 def from_arrow(rows: pa.Table) -> Any:
