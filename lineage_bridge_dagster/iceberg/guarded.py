@@ -17,6 +17,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog, TableResponse
 from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.locations import LocationProvider, load_location_provider
 from pyiceberg.typedef import EMPTY_DICT, Properties
@@ -26,6 +27,7 @@ from lineage_bridge_dagster.iceberg.remote_properties import code_in, without_co
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+    from uuid import UUID
 
     from pyarrow.fs import FileSystem
     from pyiceberg.table.metadata import TableMetadata
@@ -56,6 +58,25 @@ class StoredFiles(PyArrowFileIO):
         if urlsplit(str(self.properties.get("warehouse") or "")).scheme in ("hdfs", "viewfs"):
             return super()._initialize_hdfs_fs(scheme, netloc)
         raise PermissionError("a table of the catalog names a file of a Hadoop cluster")
+
+
+class OwnMetadata:
+    """What deletes a table's old metadata files, and no other file, whatever its log of them lists."""
+
+    def __init__(self, io: FileIO, uuid: UUID) -> None:
+        self._io = io
+        self._uuid = uuid
+
+    def delete(self, location: str) -> None:
+        try:
+            is_own = FromInputFile.table_metadata(self._io.new_input(location)).table_uuid == self._uuid
+        except Exception as error:
+            _log.info("%s was not deleted, since it cannot be read as metadata: %s", location, error)
+            return
+        if is_own:
+            self._io.delete(location)
+        else:
+            _log.warning("%s is in the metadata log of another table, and was not deleted", location)
 
 
 class GuardedTable(Table):
@@ -99,6 +120,14 @@ class Guarded(Catalog):
         if kept:
             staged.metadata = _with_properties(staged.metadata, {**kept, **staged.metadata.properties})
         return staged
+
+    def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # type: ignore[override]
+        """Delete what a commit took out of the table's log of metadata files, if it is the table's.
+
+        PyIceberg deletes whatever the log listed, and so files of any table that our credentials reach.
+        """
+        own = OwnMetadata(io, base.table_uuid)
+        super()._delete_old_metadata(own, base, metadata)  # type: ignore[arg-type]
 
     def _guarded(self, table: Table, said: tuple[str, ...] = ()) -> Table:
         """The table as one that loads no code."""

@@ -30,6 +30,16 @@ class JavaTable:
         """The base location of data and metadata."""
         return str(self._table.location())
 
+    @property
+    def uuid(self) -> str:
+        """What the table has been known by since its creation."""
+        return str(self._table.uuid())
+
+    def statistics(self) -> list[str]:
+        """The files of its statistics, of all snapshots."""
+        kinds = (self._table.statisticsFiles(), self._table.partitionStatisticsFiles())
+        return [str(file.path()) for files in kinds for file in files]
+
     def ancestors(self) -> Iterator[Snapshot]:
         """The snapshots of the current branch, newest first, as far back as they are kept."""
         at = self._table.currentSnapshot()

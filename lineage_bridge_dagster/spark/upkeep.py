@@ -1,13 +1,14 @@
 """The upkeep of a table: large files in place of many small ones, and no more history than wanted.
 
 All of it is Iceberg's own procedures on `main`. Other branches and tags keep their snapshots, whatever
-expires. A compaction gives way to a writer that changed the same files.
+expires. A compaction gives way to a writer that changed the same files. Whoever may commit to a table chooses
+its location and the files that it lists, so nothing is removed outside of its own folders.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,11 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.iceberg import quoted, string_literal
 from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
-from lineage_bridge_dagster.spark.iceberg_tables import (
-    TableName,
-    current_snapshot,
-    location,
-    open_table,
-)
+from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, location, open_table
+from lineage_bridge_dagster.spark.own_files import foreign_files, own_folders, server_places_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -41,20 +39,28 @@ _ATTEMPTS = 4
 _log = logging.getLogger(__name__)
 
 
+class ForeignFilesError(LineageBridgeError):
+    """Files that an upkeep would remove may be another table's."""
+
+
 @dataclass(frozen=True, slots=True)
 class UpkeepLimits:
-    """What is kept.
+    """What is kept, and where files may be removed.
 
     Attributes:
         snapshots: of `main`; younger ones than `hours` are kept besides.
         hours: age up to which every snapshot is kept.
         orphan_days: age from which a file that no snapshot has is removed; None to keep them. A file that is
             being written has no snapshot yet, so this is never less than a day.
+        location: that our own configuration names for the table; empty for the one that its catalog chooses.
+        paths: folders that our own configuration names for its files besides.
     """
 
     snapshots: int = 100
     hours: float = 0.0
     orphan_days: float | None = 3.0
+    location: str = ""
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +101,20 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
 
     Raises:
         CommitConflictError: a writer kept changing the files that were being compacted; nothing was changed.
+        ForeignFilesError: the table is where our own configuration does not place it, and nothing was
+            changed, or lists files outside of its own folders, and no snapshot was expired; or a server
+            placed it, and no orphan was removed.
     """
     if current_snapshot(spark, name) is None:
         return Upkeep()
+    own, at = own_folders(spark, name, limits.location, limits.paths), location(spark, name)
+    is_own = own.has_location(at)
+    if not is_own and not server_places_tables(spark, name.catalog):
+        raise _misplaced(name, at, "Nothing was changed")
     data, deletes = _compacted(spark, name)
     manifests = _call(spark, name, "rewrite_manifests")
     before = open_table(spark, name).snapshot_count()
+    _refuse_foreign_files(spark, name, own.of_files(at))
     expired = _expire(spark, name, limits, now)
     return Upkeep(
         compacted=_count(data, "rewritten_data_files_count"),
@@ -110,7 +124,7 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
         manifests=_count(manifests, "rewritten_manifests_count"),
         snapshots=before - open_table(spark, name).snapshot_count(),
         expired=sum(_count(expired, column) for column in (expired[0].asDict() if expired else ())),
-        orphans=_remove_orphans(spark, name, location(spark, name), limits, now),
+        orphans=_remove_orphans(spark, name, at, limits, now, is_own=is_own),
     )
 
 
@@ -143,11 +157,34 @@ def _expire(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
     return _call(spark, name, "expire_snapshots", older_than=older_than, retain_last=max(1, limits.snapshots))
 
 
+def _refuse_foreign_files(spark: SparkSession, name: TableName, folders: Sequence[str]) -> None:
+    """Refuse a table whose snapshots list files of other folders: to expire them may remove these files."""
+    if found := foreign_files(spark, name, folders):
+        raise ForeignFilesError(
+            f"{name} lists {found[0]}, which is in none of its own folders: {', '.join(folders)}. "
+            "No snapshot was expired: that may remove another table's files.",
+            hint="If the files are the table's, name their folder in the topic's entry: location, or "
+            "write.data.path among its properties. Otherwise have the table list them no more, and expire "
+            f"its snapshots yourself: CALL {quoted(name.catalog)}.system.expire_snapshots.",
+        )
+
+
+def _misplaced(name: TableName, at: str, outcome: str) -> ForeignFilesError:
+    return ForeignFilesError(
+        f"{name} is at {at}, where our own configuration does not place it. {outcome}: "
+        "the files there may be another table's.",
+        hint=f"If it was moved, move it back: ALTER TABLE {name.sql} SET LOCATION. If it belongs there, "
+        f"write location: {at} into the topic's entry.",
+    )
+
+
 def _remove_orphans(
-    spark: SparkSession, name: TableName, location: str, limits: UpkeepLimits, now: datetime
+    spark: SparkSession, name: TableName, location: str, limits: UpkeepLimits, now: datetime, *, is_own: bool
 ) -> int:
     if limits.orphan_days is None:
         return 0
+    if not is_own:
+        raise _misplaced(name, location, "No orphan file was removed")
     older_than = now - timedelta(days=max(1.0, limits.orphan_days))
     found = 0
     for folder in _FOLDERS:

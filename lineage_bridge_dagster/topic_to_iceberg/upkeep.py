@@ -30,6 +30,7 @@ from lineage_bridge_dagster.assets.upkeep_report import (
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.config.topic_tables import UpkeepConfig
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.iceberg.own_folders import given_paths
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
@@ -58,9 +59,15 @@ class _Done:
     error: LoadError | None = None
 
 
-def limits(config: UpkeepConfig) -> UpkeepLimits:
-    """What an instance's configuration keeps."""
-    return UpkeepLimits(config.keep_snapshots, config.keep_hours, config.orphan_days or None)
+def limits(config: UpkeepConfig, load: TopicLoad) -> UpkeepLimits:
+    """What an instance's configuration keeps of a table."""
+    return UpkeepLimits(
+        config.keep_snapshots,
+        config.keep_hours,
+        config.orphan_days or None,
+        location=load.location or "",
+        paths=given_paths(load.properties),
+    )
 
 
 def upkeep_job(instance: LoadInstance) -> JobDefinition:
@@ -81,10 +88,10 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
         for number, load in enumerate(chosen, start=1):
             name = TableName(load.catalog, load.database, load.table)
 
-            def keep(name: TableName = name) -> Upkeep | None:
+            def keep(name: TableName = name, load: TopicLoad = load) -> Upkeep | None:
                 if not exists(spark, name):
                     return None
-                return keep_up_topic_table(spark, name, limits(instance.upkeep), utc_now())
+                return keep_up_topic_table(spark, name, limits(instance.upkeep, load), utc_now())
 
             done.append(one := _attempt(load, keep))
             context.log.info("%s of %s: %s", number, plural(len(chosen), "table"), _sentence(one))

@@ -293,6 +293,32 @@ def test_rows_are_written_without_the_code_that_the_table_names(
     assert all(Path(each).exists() for each in tmp_path.glob("warehouse/**/*.parquet"))
 
 
+def test_a_commit_deletes_no_metadata_of_another_table_that_the_log_lists(lake: Catalogs) -> None:
+    catalog = open_catalog(lake, "lake")
+    catalog.create_namespace("shop")
+    schema = pa.schema([("id", pa.int64())])
+    properties = {
+        "write.metadata.delete-after-commit.enabled": "true",
+        "write.metadata.previous-versions-max": "1",
+    }
+    victim = catalog.create_table(("shop", "customers"), schema)
+    victim.append(pa.table({"id": [1]}))
+    data = next(iter(victim.scan().plan_files())).file.file_path
+    table = catalog.create_table(("shop", "orders"), schema, properties=properties)
+    path = Path(table.metadata_location.removeprefix("file://"))
+    foreign = (victim.metadata_location, data, f"{victim.location()}/gone.metadata.json")
+    log = [{"metadata-file": each, "timestamp-ms": 1} for each in foreign]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "metadata-log": log}))
+    written = []
+    for _ in range(3):
+        table = catalog.load_table(("shop", "orders"))
+        written.append(Path(table.metadata_location.removeprefix("file://")))
+        table.append(pa.table({"id": [2]}))
+    assert catalog.load_table(("shop", "customers")).scan().to_arrow().to_pylist() == [{"id": 1}]
+    # The table's own old files go, as its properties say.
+    assert [each.exists() for each in written] == [False, False, True]
+
+
 @pytest.mark.parametrize("own", [{}, {"warehouse": "sales"}, {"warehouse": "111122223333"}])
 @pytest.mark.parametrize("said", [{}, {"warehouse": "/"}, {"warehouse": "file:///"}])
 def test_a_table_reaches_no_file_of_this_machine(

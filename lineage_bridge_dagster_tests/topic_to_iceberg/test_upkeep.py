@@ -71,6 +71,17 @@ def test_tables_are_looked_after_and_observed(instance: DagsterInstance, play: P
     assert observed.keys() == {"orders", "customers"}
 
 
+def test_upkeep_knows_where_the_configuration_has_a_tables_files(
+    instance: DagsterInstance, play: Play
+) -> None:
+    asked = play(orders=Upkeep(), customers=Upkeep())
+    placed = {"location": "s3://fast/orders", "properties": {"write.data.path": "s3://bulk/orders"}}
+    with loaded({"topics": [{"topic": "orders", **placed}, {"topic": "customers"}]}) as (_, definitions):
+        assert run(definitions, instance).success
+    folders = {name.rpartition(".")[2]: (each.location, each.paths) for name, each in asked.items()}
+    assert folders == {"orders": ("s3://fast/orders", ("s3://bulk/orders",)), "customers": ("", ())}
+
+
 def test_table_that_fails_stops_no_other_and_is_named(instance: DagsterInstance, play: Play) -> None:
     asked = play(orders=LineageBridgeError("S3 refused.", hint="Grant it."), customers=Upkeep(), new=Upkeep())
     with loaded({"topics": TOPICS}) as (_, definitions):

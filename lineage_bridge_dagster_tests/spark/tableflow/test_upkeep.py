@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from moto.s3.models import s3_backends
 from tenacity import wait_none
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark import upkeep as module
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, location
 from lineage_bridge_dagster.spark.tableflow.config import NotOurTableError
 from lineage_bridge_dagster.spark.tableflow.upkeep import keep_up_topic_table
-from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
+from lineage_bridge_dagster.spark.upkeep import ForeignFilesError, Upkeep, UpkeepLimits
 from lineage_bridge_dagster_tests.spark.tableflow.loaded import Loaded
+from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,21 +80,108 @@ def test_young_snapshots_are_kept_beyond_their_number(loaded: Loaded) -> None:
     assert kept(loaded, UpkeepLimits(snapshots=1, hours=1.0, orphan_days=None)).snapshots == 0
 
 
+def aged(aws: StrictAws, at: str, *but: str) -> Any:
+    """Have all objects below a location be nine days old, but for some; returns the bucket's objects."""
+    bucket, _, prefix = at.removeprefix("s3://").partition("/")
+    stored = s3_backends[aws.account_id]["aws"].buckets[bucket].keys
+    for key, item in stored.items():
+        if key.startswith(prefix) and key not in but:
+            item.last_modified = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=9)
+    return stored
+
+
 def test_file_without_a_snapshot_is_removed_when_it_is_old(loaded: Loaded, spark_aws: StrictAws) -> None:
     load(loaded, 1)
-    bucket, _, prefix = location(loaded.spark, loaded.config.name).removeprefix("s3://").partition("/")
+    at = location(loaded.spark, loaded.config.name)
+    bucket, _, prefix = at.removeprefix("s3://").partition("/")
     names = {name: f"{prefix}/data/{name}.parquet" for name in ("old", "young")}
     client = spark_aws.client("s3", "us-east-1")
     for key in names.values():
         client.put_object(Bucket=bucket, Key=key, Body=b"x")
-    stored = s3_backends[spark_aws.account_id]["aws"].buckets[bucket].keys
-    for key, item in stored.items():
-        if key.startswith(prefix) and key != names["young"]:
-            item.last_modified = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=9)
+    stored = aged(spark_aws, at, names["young"])
     assert kept(loaded, UpkeepLimits()).orphans == 1
     assert names["young"] in stored
     assert names["old"] not in stored
     loaded.check()
+
+
+def victim(loaded: Loaded) -> TableName:
+    """Another table of the database."""
+    name = replace(loaded.config.name, table="customers")
+    loaded.spark.sql(f"CREATE TABLE {name.sql} USING iceberg AS SELECT 7L AS id")
+    return name
+
+
+def files_of(aws: StrictAws, at: str) -> set[str]:
+    bucket, _, prefix = at.removeprefix("s3://").partition("/")
+    return {key for key in s3_backends[aws.account_id]["aws"].buckets[bucket].keys if key.startswith(prefix)}
+
+
+def test_table_that_was_moved_to_anothers_folder_removes_nothing_there(
+    loaded: Loaded, spark_aws: StrictAws
+) -> None:
+    load(loaded, 2)
+    spark, name = loaded.spark, loaded.config.name
+    home, there = location(spark, name), location(spark, victim(loaded))
+    for moved, given in ((there, {}), (home.rpartition("/")[0], {}), (home, {"location": there})):
+        spark.sql(f"ALTER TABLE {name.sql} SET LOCATION '{moved}'")
+        before = files_of(spark_aws, there)
+        aged(spark_aws, there)
+        if moved == home:
+            # The default location stays the table's own, whatever was configured since.
+            assert not kept(loaded, UpkeepLimits(**given)).orphans
+        else:
+            with pytest.raises(
+                ForeignFilesError, match=f"is at {moved}, where .* Nothing was changed"
+            ) as error:
+                kept(loaded, UpkeepLimits(**given))
+            assert str(name) in str(error.value)
+            assert f"ALTER TABLE {name.sql} SET LOCATION" in error.value.hint
+        assert files_of(spark_aws, there) == before
+    loaded.check()
+
+
+def test_location_that_the_configuration_gives_is_looked_after(loaded: Loaded, spark_aws: StrictAws) -> None:
+    load(loaded, 1)
+    spark, name = loaded.spark, loaded.config.name
+    given = f"s3://{BUCKET}/elsewhere/{name.database}"
+    spark.sql(f"ALTER TABLE {name.sql} SET LOCATION '{given}'")
+    load(loaded, 1)
+    spark_aws.client("s3", REGION).put_object(
+        Bucket=BUCKET, Key=f"elsewhere/{name.database}/data/x.parquet", Body=b"x"
+    )
+    aged(spark_aws, given)
+    assert kept(loaded, UpkeepLimits(snapshots=1, location=given)).orphans == 1
+    loaded.check()
+
+
+@pytest.mark.parametrize("listed", ["data", "statistics"])
+def test_files_of_another_table_that_the_table_lists_do_not_expire(
+    loaded: Loaded, spark_aws: StrictAws, listed: str
+) -> None:
+    load(loaded, 1)
+    spark, name, other = loaded.spark, loaded.config.name, victim(loaded)
+    path = spark.table(f"{other.sql}.files").first().file_path  # type: ignore[union-attr]
+    table = classic.load_table(spark, name.sql)
+    if listed == "data":
+        spec = table.spec()
+        files = classic.java_class(spark, "org.apache.iceberg.DataFiles").builder(spec)
+        file = files.withPath(path).withFileSizeInBytes(1000).withRecordCount(1).build()
+        table.newAppend().appendFile(file).commit()
+        table.newDelete().deleteFile(file).commit()
+    else:
+        kind = classic.java_class(spark, "org.apache.iceberg.GenericStatisticsFile")
+        nothing = classic.java_class(spark, "java.util.List").of()
+        file = kind(table.currentSnapshot().snapshotId(), path, 1000, 100, nothing)
+        table.updateStatistics().setStatistics(file).commit()
+    loaded.writer().advance()
+    before = files_of(spark_aws, location(spark, other))
+    with pytest.raises(ForeignFilesError, match=f"lists {path}, .* No snapshot was expired"):
+        kept(loaded, UpkeepLimits(snapshots=1))
+    assert files_of(spark_aws, location(spark, other)) == before
+    own_paths = UpkeepLimits(snapshots=1, orphan_days=None, paths=(path.rpartition("/")[0],))
+    if listed == "data":
+        assert kept(loaded, own_paths).expired
 
 
 def test_upkeep_gives_way_to_a_loader_that_keeps_changing_the_files(
