@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from lineage_bridge_dagster.config.dg_project import DgProject
@@ -14,15 +15,25 @@ _PACKAGE = Path(__file__).parents[1]
 
 def dagster_yaml(location: str = _NAME) -> str:
     """The settings of an instance, whose run launcher forks the runs of this code location."""
-    return _text("dagster.yaml").replace(f"grpc_locations: [{_NAME}]", f"grpc_locations: [{location}]")
+    return _text("dagster.yaml").replace(
+        f"grpc_locations: [{_NAME}]", f"grpc_locations: [{_quoted(location)}]"
+    )
 
 
 def workspace_yaml(project: DgProject, folder: Path) -> str:
     """The workspace of a project in a folder."""
-    own = f"      module_name: {_MODULE}\n      location_name: {_NAME}\n      working_directory: ./\n"
     source = "./src" if (folder / "src" / project.module.split(".")[0]).is_dir() else "./"
-    new = own.replace(_MODULE, project.module).replace(_NAME, project.name).replace("./", source)
+    own, new = _entry(_MODULE, _NAME, "./"), _entry(project.module, _quoted(project.name), source)
     return _text("workspace.yaml").replace(own, new).replace(_MODULE, project.module)
+
+
+def _entry(module: str, name: str, folder: str) -> str:
+    return f"      module_name: {module}\n      location_name: {name}\n      working_directory: {folder}\n"
+
+
+def _quoted(name: str) -> str:
+    """A name as a string of YAML, whatever it looks like: a folder may be called `2024`."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _text(name: str) -> str:

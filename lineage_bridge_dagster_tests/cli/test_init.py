@@ -18,19 +18,20 @@ def project(folder: Path, text: str = '[tool.dg.project]\nroot_module = "ours"\n
     return folder
 
 
-def test_both_files_name_the_projects_code_location(tmp_path: Path) -> None:
-    folder = project(tmp_path / "shop")
+@pytest.mark.parametrize("name", ["shop", "2024", "on", "lake: eu, us"])
+def test_both_files_name_the_projects_code_location(tmp_path: Path, name: str) -> None:
+    folder = project(tmp_path / name)
     result = run("init", folder, "--home", tmp_path / "new" / "home")
     assert result.exit_code == 0, result.output
     settings = yaml.safe_load((tmp_path / "new/home/dagster.yaml").read_text())
     ours = yaml.safe_load((ROOT / "dagster.yaml").read_text())
-    assert settings["run_launcher"]["config"]["grpc_locations"] == ["shop"]
+    assert settings["run_launcher"]["config"]["grpc_locations"] == [name]
     settings["run_launcher"]["config"]["grpc_locations"] = ["lineage_bridge_dagster"]
     assert settings == ours
     (location,) = yaml.safe_load((folder / "workspace.yaml").read_text())["load_from"]
     assert location["python_module"] == {
         "module_name": "ours.definitions",
-        "location_name": "shop",
+        "location_name": name,
         "working_directory": "./",
     }
 
