@@ -62,7 +62,7 @@ class ConfluentKeys:
     def plane(self, context: Context, *, plane: Plane) -> Iterator[Result]:
         """Each door of a plane."""
         settings = _bounded(context.confluent)
-        tried = f"Listed every {PLANE_NAMES[plane]}."
+        tried = f"Listed what {PLANE_NAMES[plane]} keys are for."
         try:
             found = self._survey(context)()
         except ConfluentError as error:

@@ -44,9 +44,12 @@ def error_of_response(
         )
     if status == 401:
         reason = f"is not one of {host}" if own else "is wrong, was revoked, or belongs to another plane"
+        # A server of one's own is asked without a key if none is set.
+        unset = own and credential is not None and not credential.variable
+        problem = f"{host} asks for a key" if unset else f"The key in {variable} {reason}"
         return Unauthorized(
             message,
-            hint=f"The key in {variable} {reason}: set {access.variables} for the {access.name}.",
+            hint=f"{problem}: set {access.variables} for the {access.name}.",
             status=status,
         )
     if status == 403:

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
+from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import (
     Forbidden,
@@ -94,3 +96,13 @@ def test_hints_are_about_whose_server_it_is_whatever_its_host(host: str, status:
     assert host in own
     assert not any(word in own for word in of_confluent)
     assert any(word in hint(self_managed=False) for word in of_confluent)
+
+
+def test_a_server_of_ones_own_that_was_asked_without_a_key_asks_for_one() -> None:
+    request = httpx.Request("GET", "https://registry.example.com/schemas")
+    access = Access("schema_registry", ("shop",), self_managed=True)
+    anonymous = Credential(key="anonymous", secret=SecretStr(""))
+    hint = error_of_response(httpx.Response(401, request=request), access, anonymous).hint
+    assert hint.startswith(
+        "registry.example.com asks for a key: set LINEAGE_BRIDGE_SCHEMA_REGISTRY_API_KEY_SHOP"
+    )
