@@ -102,15 +102,19 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
     Raises:
         CommitConflictError: a writer kept changing the files that were being compacted; nothing was changed.
         ForeignFilesError: the table is where our own configuration does not place it, and nothing was
-            changed, or lists files outside of its own folders, and no snapshot was expired; or a server
-            placed it, and no orphan was removed.
+            changed; or it lists files outside of its own folders, and no snapshot was expired.
     """
     if current_snapshot(spark, name) is None:
         return Upkeep()
     own, at = own_folders(spark, name, limits.location, limits.paths), location(spark, name)
     is_own = own.has_location(at)
     if not is_own and not server_places_tables(spark, name.catalog):
-        raise _misplaced(name, at, "Nothing was changed")
+        raise ForeignFilesError(
+            f"{name} is at {at}, where our own configuration does not place it. Nothing was changed: "
+            "the files there may be another table's.",
+            hint=f"If it was moved, move it back: ALTER TABLE {name.sql} SET LOCATION. If a topic's entry "
+            f"loads it and it belongs there, set location: {at} in that entry.",
+        )
     data, deletes = _compacted(spark, name)
     manifests = _call(spark, name, "rewrite_manifests")
     before = open_table(spark, name).snapshot_count()
@@ -169,22 +173,20 @@ def _refuse_foreign_files(spark: SparkSession, name: TableName, folders: Sequenc
         )
 
 
-def _misplaced(name: TableName, at: str, outcome: str) -> ForeignFilesError:
-    return ForeignFilesError(
-        f"{name} is at {at}, where our own configuration does not place it. {outcome}: "
-        "the files there may be another table's.",
-        hint=f"If it was moved, move it back: ALTER TABLE {name.sql} SET LOCATION. If it belongs there, "
-        f"write location: {at} into the topic's entry.",
-    )
-
-
 def _remove_orphans(
     spark: SparkSession, name: TableName, location: str, limits: UpkeepLimits, now: datetime, *, is_own: bool
 ) -> int:
     if limits.orphan_days is None:
         return 0
     if not is_own:
-        raise _misplaced(name, location, "No orphan file was removed")
+        # S3 Tables, for one, gives each table a bucket of its own, and removes orphans itself.
+        _log.warning(
+            "No orphan file of %s was removed: the catalog's server placed it at %s, "
+            "which may be another table's folder.",
+            name,
+            location,
+        )
+        return 0
     older_than = now - timedelta(days=max(1.0, limits.orphan_days))
     found = 0
     for folder in _FOLDERS:
