@@ -30,6 +30,7 @@ from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.targets.enrichment import table_node
+from lineage_bridge_dagster_tests.command_lines import command_lines
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     avro,
@@ -176,8 +177,7 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
         enriched = enrich(found, client, region=REGION)
         report = push_tables(enriched, client, PushSettings())
         assert report.counts["updated"] >= 1
-        processes = psutil.Process().children(recursive=True)
-        commands = "\n".join(" ".join(each.cmdline()) for each in processes)
+        commands = "\n".join(command_lines(psutil.Process()))
         tables = [catalog.table(result.table_name, result.database) for result in report.results]
     nodes = [*enriched.graph.nodes.values(), rest_table(planted, "redacted")]
     enriched = replace(enriched, graph=Graph(nodes, enriched.graph.edges.values()))

@@ -14,6 +14,7 @@ from lineage_bridge_dagster.lineage.text import clean
 CHAIN_ATTRIBUTES = (
     # A hop: see `hops.hop_record` and `spark.chains.hops`.
     "sql",
+    "parse_error",
     "connector_class",
     "schema_fields",
     "writer",

@@ -12,6 +12,7 @@ from pyspark.sql.connect.proto import ConfigRequest, SparkConnectServiceStub
 
 from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.embedded import processes
+from lineage_bridge_dagster_tests.command_lines import command_lines
 from lineage_bridge_dagster_tests.live import LiveStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.xdist_group("stack"), pytest.mark.timeout(900)]
@@ -43,7 +44,7 @@ def test_the_token_is_readable_by_its_user_alone_and_lets_in(live_stack: LiveSta
     token = live_stack.stack.env()[TOKEN_VARIABLE]
     assert token not in paths.stack_file.read_text()
     driver = processes.find(paths)["materializer"].process
-    assert not any(token in " ".join(each.cmdline()) for each in [driver, *driver.children(recursive=True)])
+    assert not any(token in line for line in command_lines(driver))
     assert version(live_stack, token) == "UTC"
 
 

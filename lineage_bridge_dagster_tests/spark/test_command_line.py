@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from lineage_bridge_dagster_tests.command_lines import command_lines
 from lineage_bridge_dagster_tests.spark_session import COMMAND_LINE_SECRET
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
 def test_command_line_of_the_driver_has_no_secret_and_no_catalog(spark: SparkSession) -> None:
-    children = psutil.Process().children(recursive=True)
-    lines = [" ".join(child.cmdline()) for child in children]
+    lines = command_lines(psutil.Process())
     # It has what the JVM starts with.
     assert any("spark.driver.memory=1g" in line for line in lines)
     assert not any(COMMAND_LINE_SECRET in line or "spark.sql.catalog" in line for line in lines)
