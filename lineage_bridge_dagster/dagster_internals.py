@@ -159,7 +159,7 @@ def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, An
 
 
 def pin_newest_state(key: str) -> None:
-    """Let a load that is told no version of any state use the newest one of a component.
+    """Have a load that is given no versions of states use the newest one of a component.
 
     `dg launch` and `dagster job execute` plan a run with the newest states, and then load the definitions
     again without them: the run would lack what depends on a state. Loads that follow use the same version.

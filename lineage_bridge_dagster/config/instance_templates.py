@@ -37,6 +37,6 @@ def _quoted(name: str) -> str:
 
 
 def _text(name: str) -> str:
-    """A file of the repository, of which a wheel has a copy."""
+    """Read a file of the repository that the wheel has a copy of."""
     packaged = _PACKAGE / "templates" / name
     return (packaged if packaged.exists() else _PACKAGE.parent / name).read_text(encoding="utf-8")

@@ -78,11 +78,7 @@ def is_secret_key(key: str) -> bool:
         return True
     last = next((word for word in reversed(parts) if not word.isdigit()), "")
     pairs = set(pairwise(parts))
-    if (
-        not pairs.isdisjoint((("access", "key"), ("secret", "id")))
-        or ("user", "info") in pairs
-        or "accesskey" in parts
-    ):
+    if not _WITH_IDS.isdisjoint(pairs) or "accesskey" in parts:
         # A key id counts as secret: `aws.access.key.id`, `basic.auth.user.info`.
         return last not in _DESCRIPTIVE - {"id"}
     if last in _DESCRIPTIVE or parts[0] in _ASKING:

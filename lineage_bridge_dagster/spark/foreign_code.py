@@ -1,7 +1,7 @@
 """Code that a table names for Spark: Iceberg's Java library would load it.
 
 Iceberg makes an object of the class in a table's `write.location-provider.impl` whenever Spark scans or
-writes the table. It cannot be told not to, so such a table is refused. For what servers name, see
+writes the table. No setting prevents that, so such a table is refused. For what servers name, see
 `foreign_catalogs.py`; for PyIceberg, `iceberg/guarded.py`.
 """
 

@@ -2,7 +2,7 @@
 
 The keywords of a schema, the parts of its `allOf` and what its `$ref` points to all apply to a value, and of
 each `oneOf` and `anyOf` one alternative does. So a value has parts, which all hold, and choices. A schema
-that only constrains, such as `{"required": ["a"]}` or `{"minimum": 1}`, says nothing of a type.
+that only constrains, such as `{"required": ["a"]}` or `{"minimum": 1}`, sets no type.
 """
 
 from __future__ import annotations

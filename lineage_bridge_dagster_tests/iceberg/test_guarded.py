@@ -175,7 +175,7 @@ def test_files_are_read_without_the_catalogs_credentials(server: RestServer) -> 
         ({"client.region": "x.evil.example.com/"}, {}, set()),
         ({"s3.region": "eu-west-1"}, {}, None),
         ({"adls.account-name": "evil.example.com#"}, {}, set()),
-        # A signer that our own configuration names may be told its address, below the catalog's.
+        # The server may give an address below the catalog's to a signer that our own configuration names.
         (
             {"s3.signer.uri": "https://c.example.com/x"},
             {"s3.signer": "s", "uri": "https://c.example.com"},

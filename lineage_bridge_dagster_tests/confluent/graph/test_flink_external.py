@@ -1,4 +1,4 @@
-"""External tables, tables of dead letters, and tables that began anew.
+"""External tables, error logs, and tables that were dropped or replaced.
 
 Sources: Confluent's pages "CREATE CONNECTION", "Key Search", "Vector Search", "CREATE TABLE"
 (`error-handling.*`) and "DROP TABLE", and public demos of external tables.
