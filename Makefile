@@ -2,7 +2,7 @@
 #   make demo             the embedded stack, the Dagster UI and its sensors
 #   make demo HEADLESS=1  the same run without the UI; exits 0 only if all lineage is in Glue
 #   make test             lint, types and all tests; browser tests are skipped if no browser is found
-#   make room ROOM=glue   lint, types and one package's fast tests, in seconds: no stack and no Spark
+#   make room ROOM=sql   lint, types and one package's fast tests, in seconds: no stack and no Spark
 #   make setup            the .venv with its hash-locked packages; the other targets do it themselves
 #   make java             install a headless Java 17 with apt-get, unless Java 17 to 22 is found
 #   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
@@ -67,7 +67,7 @@ test: java check jars
 
 room: setup
 	@test -d "lineage_bridge_dagster_tests/$(ROOM)" -a -n "$(ROOM)" || { \
-	  echo "Name a package that has tests, for example: make room ROOM=glue"; exit 2; }
+	  echo "Name a package that has tests, for example: make room ROOM=sql"; exit 2; }
 	$(BIN)/ruff check lineage_bridge_dagster/$(ROOM) lineage_bridge_dagster_tests/$(ROOM)
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m "not stack and not spark" lineage_bridge_dagster_tests/$(ROOM)

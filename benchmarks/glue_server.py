@@ -11,7 +11,7 @@ from typing import Any
 
 from inventory_glue import InventoryGlue, InventoryTraffic
 
-from lineage_bridge_dagster_tests.glue.light_glue import LightGlue, Traffic
+from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue, Traffic
 
 #: Handles a request of a region to an operation: the HTTP status and the body of the response.
 Answer = Callable[[str, str, bytes], tuple[int, bytes]]

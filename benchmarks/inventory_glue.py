@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_bridge_dagster_tests.glue.light_glue import ACCOUNT, PAGE_SIZE, Limit
+from lineage_bridge_dagster_tests.catalogs.glue.light_glue import ACCOUNT, PAGE_SIZE, Limit
 
 #: The time of the last change of each table that no `change` changed: in 2020.
 _CHANGED_AT = 1_600_000_000

@@ -5,10 +5,10 @@
     python benchmarks/push_tables.py --tables 500 --rate 5 --throttled-tables 500
 
 Glue is a stand-in behind HTTP in a process of its own. It answers each call after the latency, in Glue's wire
-shape and with its versions (`lineage_bridge_dagster_tests/glue/light_glue.py`, which tests hold to botocore's
-service model and to the strict Glue). The boto3 calls read all tables in pages and write each back once with
-one more parameter, with the same concurrency: no lineage, no plan, no version. A second push finds every
-table in sync and only reads. The throttled push has tables of its own: Glue then refuses what exceeds the
+shape and with its versions (`lineage_bridge_dagster_tests/catalogs/glue/light_glue.py`, which tests hold to
+botocore's service model and to the strict Glue). The boto3 calls read all tables in pages and write each back
+once with one more parameter, with the same concurrency: no lineage, no plan, no version. A second push finds
+every table in sync and only reads. The throttled push has tables of its own: Glue then refuses what exceeds the
 rate, after a burst of one second's calls.
 
 `vs boto3` is the time in relation to that of the boto3 calls: pages for what only reads, else reads and
@@ -31,9 +31,9 @@ from botocore.config import Config
 from glue_server import GlueProcess
 from synthetic import FIELDS, synthetic
 
+from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
-from lineage_bridge_dagster.glue import glue_client
-from lineage_bridge_dagster.glue.push import push_tables
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster_tests.assets.world import REGION
 

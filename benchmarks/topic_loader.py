@@ -20,12 +20,12 @@ from orders import KEY_ID, KEY_SCHEMA, VALUE_ID, VALUE_SCHEMA
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.session import LOADING, spark_session
-from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas, TopicTableConfig
-from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

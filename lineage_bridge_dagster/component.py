@@ -54,7 +54,7 @@ from lineage_bridge_dagster.automation.state import (
 )
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.upkeep import upkeep_job
-from lineage_bridge_dagster.collector_assets.component import InventoryCollectorComponent
+from lineage_bridge_dagster.collector.assets.component import InventoryCollectorComponent
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
@@ -328,7 +328,7 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
 
     def _discover(self, last: Discovery | None, progress: Callable[[str], None]) -> Discovery:
         # Imported here: loading needs neither the API clients nor the SQL parser.
-        from lineage_bridge_dagster.discovery import discover
+        from lineage_bridge_dagster.discovery.discover import discover
 
         return discover(self._settings()(), last, progress=progress)
 

@@ -95,3 +95,8 @@ def clock_time(seconds: float) -> str:
     '13:46:40 UTC'
     """
     return datetime.fromtimestamp(seconds, tz=UTC).strftime("%H:%M:%S UTC")
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for a long set of them."""
+    return frozenset(text.split())

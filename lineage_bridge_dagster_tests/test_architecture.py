@@ -13,87 +13,50 @@ import pytest
 PACKAGE = "lineage_bridge_dagster"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
-#: Each room (folder or module) with the rooms that it may import; all may also import `errors` and `text`.
+FOR_ALL = {"errors", "redaction", "text"}
+
+#: Each room (folder or module) with the rooms that it may import, besides those of `FOR_ALL`.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "text": set(),
     "dagster_internals": set(),
+    "redaction": set(),
     "lineage": set(),
     "jars": set(),
-    "topics": set(),
+    "schemas": set(),
     "config": {"dagster_internals"},
-    "writer": {"config", "lineage"},
-    "iceberg": {"config", "writer"},
+    "catalogs": {"config", "lineage"},
     "sql": {"jars", "lineage"},
-    "glue": {"config", "lineage", "writer"},
-    "targets": {"config", "iceberg", "lineage", "writer"},
-    "confluent": {"config", "lineage", "sql", "topics"},
-    "dead_letters": {"config", "confluent", "lineage"},
-    "iam": {"config", "confluent", "glue", "lineage"},
-    "setup": {"config", "glue", "lineage"},
-    "collector": {"config", "glue", "lineage"},
-    "discovery": {"config", "confluent", "glue", "lineage", "sql", "targets"},
-    "discovery_update": {"config", "confluent", "glue", "lineage"},
-    "push": {"config", "glue", "lineage", "targets"},
-    "clean": {"config", "glue", "lineage", "targets", "writer"},
-    "specs": {"config", "dagster_internals", "glue", "iceberg", "lineage"},
+    "confluent": {"config", "lineage", "schemas", "sql"},
+    "discovery": {"catalogs", "config", "confluent", "lineage", "sql"},
+    "specs": {"catalogs", "config", "dagster_internals", "lineage"},
     "spark": {
-        "config",
-        "confluent",
-        "dagster_internals",
-        "dead_letters",
-        "iceberg",
-        "jars",
-        "lineage",
-        "specs",
-        "topics",
+        "catalogs", "config", "confluent", "dagster_internals", "jars", "lineage", "schemas", "specs",
     },
-}
+    "operations": {"catalogs", "config", "confluent", "jars", "lineage"},
+    "launcher": {"dagster_internals"},
+}  # fmt: skip
 ALLOWED["assets"] = {
-    "config", "confluent", "dagster_internals", "dead_letters", "discovery", "glue", "iceberg", "lineage",
-    "push", "spark", "specs", "writer",
+    "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "spark", "specs",
 }  # fmt: skip
-ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "discovery_update", "targets"}
-ALLOWED["topic_to_iceberg"] = {
-    "assets", "config", "confluent", "dagster_internals", "dead_letters", "glue", "iceberg", "lineage",
-    "spark", "specs", "topics",
+ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
+ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "schemas"}
+ALLOWED["collector"] = {
+    "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
-ALLOWED["collector_assets"] = {
-    "assets", "automation", "collector", "config", "dagster_internals", "lineage", "specs",
-}  # fmt: skip
-ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector_assets", "topic_to_iceberg"}
+ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
-ALLOWED["launcher"] = {"dagster_internals"}
-ALLOWED["embedded"] = ALLOWED["automation"] - {"assets", "specs", "dagster_internals"} | {
-    "jars",
-    "sql",
+ALLOWED["embedded"] = {
+    "catalogs", "config", "confluent", "discovery", "jars", "lineage", "schemas", "spark", "sql",
     "topic_to_iceberg",
-    "topics",
-}
-ALLOWED["doctor"] = {"config", "confluent", "glue", "iceberg", "jars", "lineage", "setup"}
-ALLOWED["cli"] = {
-    "clean",
-    "collector",
-    "push",
-    "config",
-    "confluent",
-    "dead_letters",
-    "discovery",
-    "doctor",
-    "embedded",
-    "glue",
-    "iam",
-    "lineage",
-    "setup",
-    "spark",
-    "sql",
-    "topic_to_iceberg",
-}
+}  # fmt: skip
+ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {"collector", "embedded", "operations"}
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {
+    "redaction": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
     "lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
-    "topics": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
+    "schemas": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
 }
 
 
@@ -173,7 +136,7 @@ def test_rooms_import_only_what_they_may() -> None:
         if other.startswith(f"{PACKAGE}.")
         and room_of(module) != room_of(other)
         and module != PACKAGE
-        and room_of(other) not in ALLOWED[room_of(module)] | {"errors", "text"}
+        and room_of(other) not in ALLOWED[room_of(module)] | FOR_ALL
     )
     assert violations == []
 
@@ -206,3 +169,12 @@ def test_pure_rooms_do_not_import_forbidden_packages(room: str, forbidden: set[s
         for other in others
     }
     assert used & forbidden == set()
+
+
+def test_the_collector_runs_without_dagster() -> None:
+    """As a command and as Python; its assets stand apart."""
+    core = {name for name in modules() if room_of(name) == "collector"} - {
+        name for name in modules() if name.startswith(f"{PACKAGE}.collector.assets")
+    }
+    used = {other for name in core for other in imports()[name]}
+    assert not {other for other in used if other.startswith(("dagster", f"{PACKAGE}.collector.assets"))}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from dagster import DagsterInstance, SensorDefinition, SensorResult, build_sensor_context
 
-import lineage_bridge_dagster.discovery
+import lineage_bridge_dagster.discovery.discover
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster_tests.assets.world import world
 from lineage_bridge_dagster_tests.project import load
@@ -126,7 +126,7 @@ def test_an_unreadable_state_is_replaced_by_a_new_discovery(
     assert [request.job_name for request in tick.run_requests or []] == ["refresh"]
 
     monkeypatch.setattr(
-        lineage_bridge_dagster.discovery, "discover", lambda *_args, **_options: world().discovery()
+        lineage_bridge_dagster.discovery.discover, "discover", lambda *_args, **_options: world().discovery()
     )
     monkeypatch.setenv("LINEAGE_BRIDGE_AWS_REGION", "us-east-1")
     job = definitions.get_repository_def().get_job("refresh")

@@ -2,8 +2,9 @@
 expression, it is checked first.
 
 - `/v1/config` and LoadTable of a REST catalog, and properties of tables choose classes, hosts and files:
-  `iceberg/test_guarded.py`, `spark/test_foreign_code.py`
-- redirects of a catalog, and addresses in its configuration, choose hosts: `iceberg/test_keys_stay.py`
+  `catalogs/iceberg/test_guarded.py`, `spark/test_foreign_code.py`
+- redirects of a catalog, and addresses in its configuration, choose hosts:
+  `catalogs/iceberg/test_keys_stay.py`
 - endpoints and next pages in answers of Confluent choose hosts: here, and `confluent/api/`
 - addresses of brokers choose hosts: here, and `confluent/api/test_bootstrap.py`
 - organization, environment, cloud and region of Tableflow's catalogs choose hosts and paths: here
@@ -21,19 +22,19 @@ from typing import Any
 import httpx
 import pytest
 
+from lineage_bridge_dagster.catalogs.iceberg.names import quoted, string_literal
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
 from lineage_bridge_dagster.confluent.api.trusted_hosts import trusted_url
-from lineage_bridge_dagster.iceberg.names import quoted, string_literal
-from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.schemas.errors import SchemaError
+from lineage_bridge_dagster.schemas.protobuf_files import compiled
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 from lineage_bridge_dagster.specs.translation import _compiled, _scope
-from lineage_bridge_dagster.topics.errors import SchemaError
-from lineage_bridge_dagster.topics.protobuf_files import compiled
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema
 
 CONFLUENT = httpx.URL("https://api.confluent.cloud")
 

@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.catalogs.glue import enrich, glue_client, push_tables
+from lineage_bridge_dagster.catalogs.iceberg.tables import Column, IcebergTable
+from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.glue import enrich, glue_client, push_tables
-from lineage_bridge_dagster.iceberg.tables import Column, IcebergTable
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope
@@ -29,7 +30,8 @@ from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
-from lineage_bridge_dagster.targets.enrichment import table_node
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import NOW, REGION
 from lineage_bridge_dagster_tests.command_lines import command_lines
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
@@ -44,8 +46,6 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     small_world,
     statement,
 )
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import NOW, REGION
 from lineage_bridge_dagster_tests.secret_cases import Case, cases
 
 pytestmark = pytest.mark.xdist_group("flink")

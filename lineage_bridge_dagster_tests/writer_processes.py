@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException
 
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 
 Name = tuple[str, str]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from dagster import AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValue
 
+from lineage_bridge_dagster.catalogs.glue.absence import describe_command, grant_sync
 from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Match, compare_columns
-from lineage_bridge_dagster.glue.absence import describe_command, grant_sync
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.glue_status import (

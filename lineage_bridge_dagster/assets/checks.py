@@ -120,7 +120,7 @@ def compare_with_catalogs(
     If the settings cannot be read, or Glue cannot be reached, that is every table's outcome, and the run
     continues.
     """
-    from lineage_bridge_dagster.push import push_tables
+    from lineage_bridge_dagster.catalogs.push import push_tables
 
     progress = Progress("Comparing tables with their catalogs", len(table_ids))
     try:

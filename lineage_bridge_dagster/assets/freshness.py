@@ -32,11 +32,11 @@ from lineage_bridge_dagster.assets.table_commits import (
 )
 from lineage_bridge_dagster.assets.times import as_text, in_future, now_ms, timestamp
 from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
+from lineage_bridge_dagster.catalogs.glue.errors import GlueNotFoundError
+from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.errors import GlueNotFoundError
-from lineage_bridge_dagster.iceberg.cadence import Cadence
-from lineage_bridge_dagster.iceberg.snapshots import TableState
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import TopicNode, is_iceberg_rest_table

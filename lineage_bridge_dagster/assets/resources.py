@@ -77,7 +77,7 @@ class GlueResource(ResourceWithBoto3Configuration):
         Raises:
             ConfigurationError: no region, or an unknown profile.
         """
-        from lineage_bridge_dagster.glue.client import glue_client
+        from lineage_bridge_dagster.catalogs.glue.client import glue_client
 
         return glue_client(self.aws_settings())
 

@@ -14,14 +14,14 @@ from dagster import AssetExecutionContext
 from lineage_bridge_dagster.assets.instance import ComponentInstance, Context
 from lineage_bridge_dagster.assets.run_cache import checked_in_run, selected_in_run
 from lineage_bridge_dagster.assets.times import last_updated, timestamp
+from lineage_bridge_dagster.catalogs.glue.errors import GlueError, GlueNotFoundError
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader, read_pages
+from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.catalogs.iceberg.states import read_states
+from lineage_bridge_dagster.catalogs.iceberg.tables import Identifier
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.errors import GlueError, GlueNotFoundError
-from lineage_bridge_dagster.glue.reader import GlueReader, read_pages
-from lineage_bridge_dagster.glue.tables import GlueTable
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
-from lineage_bridge_dagster.iceberg.states import read_states
-from lineage_bridge_dagster.iceberg.tables import Identifier
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node

@@ -152,7 +152,7 @@ def _push(
     settings: PushSettings,
     table_ids: Collection[str],
 ) -> PushReport:
-    from lineage_bridge_dagster.push import push_tables
+    from lineage_bridge_dagster.catalogs.push import push_tables
 
     progress = Progress("Pushing tables", len(table_ids))
     report = push_tables(

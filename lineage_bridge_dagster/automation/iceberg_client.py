@@ -12,8 +12,8 @@ from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-    from lineage_bridge_dagster.iceberg.table_errors import TableError
-    from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
+    from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
+    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
 
 #: Namespaces that a call lists, each with a call of its own to the catalog.
 NAMESPACES_A_CALL = 10
@@ -47,7 +47,7 @@ class IcebergClient:
         Raises:
             LineageBridgeError: no namespace could be listed.
         """
-        from lineage_bridge_dagster.discovery import dataset_of
+        from lineage_bridge_dagster.discovery.discover import dataset_of
 
         if name not in self._settings or self._settings[name].type == TABLEFLOW:
             return ()
@@ -76,8 +76,8 @@ class IcebergClient:
 
     def _list(self, name: str) -> Mapping[str, frozenset[str] | None]:
         """The tables of each namespace as they were listed last; None if it was not its turn yet."""
-        from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
-        from lineage_bridge_dagster.iceberg.tables import list_inner, list_names, list_namespaces
+        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.tables import list_inner, list_names, list_namespaces
 
         settings = self._settings[name]
         configured = [tuple(each.split(".")) for each in settings.namespaces]
@@ -125,8 +125,8 @@ class IcebergClient:
         Raises:
             LineageBridgeError: the catalog could not be opened.
         """
-        from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
-        from lineage_bridge_dagster.iceberg.tables import load_tables
+        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.tables import load_tables
 
         if name not in self._settings:
             return ()
@@ -136,7 +136,7 @@ class IcebergClient:
         return list(zip(names, found, strict=True))
 
     def _call(self, name: str, call: Callable[[Catalog], T]) -> T:
-        from lineage_bridge_dagster.iceberg.catalogs import open_catalog
+        from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
 
         if name not in self._open:
             self._open[name] = open_catalog(self._settings, name)

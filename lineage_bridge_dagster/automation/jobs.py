@@ -241,7 +241,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         out=Out(dict[str, int], description="Number of tables per outcome."),
     )
     def push(context: OpExecutionContext, config: PushJobConfig) -> Iterator[PushEvent]:
-        from lineage_bridge_dagster.push import push_tables
+        from lineage_bridge_dagster.catalogs.push import push_tables
 
         with readable_failures():
             configured = instance.push_settings()

@@ -19,13 +19,13 @@ from lineage_bridge_dagster.lineage.coverage import ICEBERG
 if TYPE_CHECKING:
     import httpx
 
+    from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+    from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+    from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+    from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
+    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-    from lineage_bridge_dagster.glue.errors import GlueError
-    from lineage_bridge_dagster.glue.reader import GlueReader
-    from lineage_bridge_dagster.glue.tables import GlueTable
-    from lineage_bridge_dagster.iceberg.table_errors import TableError
-    from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
 
 #: A tick does not wait longer than this for a list; the next one tries again.
 _TIMEOUT_SECONDS = 8.0
@@ -109,8 +109,8 @@ class ListClient:
         return self._iceberg
 
     def _glue_reader(self, settings: Settings) -> GlueReader:
-        from lineage_bridge_dagster.glue.client import glue_client
-        from lineage_bridge_dagster.glue.reader import GlueReader
+        from lineage_bridge_dagster.catalogs.glue.client import glue_client
+        from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 
         if self._glue is None:
             self._glue = GlueReader(glue_client(settings.aws))
@@ -142,7 +142,7 @@ class ListClient:
             yield f"{integration.id}\t{integration.custom_database} {state}"
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError, GlueNotFoundError
+        from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError, GlueNotFoundError
 
         glue = self._glue_reader(settings)
         try:
@@ -163,7 +163,7 @@ class ListClient:
 
         A call asks for a few, and the next call for the following ones. What was found stays in the list.
         """
-        from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError
+        from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError
 
         found = self._found.setdefault(database, set())
         missing = [name for name in tables.missing if name not in found]

@@ -15,7 +15,7 @@ def list_updates(settings: Callable[[], Settings]) -> Update:
 
     def update(last: Discovery, scopes: Sequence[ListScope]) -> Discovery | None:
         # Imported here: loading needs no API clients.
-        from lineage_bridge_dagster.discovery_update import update
+        from lineage_bridge_dagster.discovery.update import update
 
         if any(scope.api not in (TABLEFLOW, INTEGRATIONS, GLUE) for scope in scopes):
             return None

@@ -11,9 +11,9 @@ from lineage_bridge_dagster.automation.looks import Look
 from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.glue.tables import GlueTable
-    from lineage_bridge_dagster.iceberg.table_errors import TableError
-    from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
+    from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+    from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
+    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
 
 #: Tables of a REST catalog that count as a page: each takes a call of its own.
 TABLES_A_PAGE = 25
@@ -109,7 +109,7 @@ class RestCatalog:
         return f"catalog {self.catalog}"
 
     def read(self, token: str) -> Page:
-        from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
 
         names = sorted((name for name in self.tables if ".".join(name) > token), key=".".join)
         asked = names[:TABLES_A_PAGE]

@@ -36,10 +36,10 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
       lineage-bridge clean --table s3tables.sales.orders --dry-run
       lineage-bridge clean --yes --json | jq .counts
     """
-    from lineage_bridge_dagster.clean import Cleaning
+    from lineage_bridge_dagster.catalogs.clean import Cleaning
+    from lineage_bridge_dagster.catalogs.glue.client import glue_client
     from lineage_bridge_dagster.config.owner import with_owner
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.glue.client import glue_client
 
     settings = Settings.from_env(
         given={"push": {"take_over": take_over or None}}, groups=["aws", "push", "catalogs"]

@@ -12,8 +12,8 @@ import click
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, EXIT_INCOMPLETE, color, err
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.doctor.context import StoredDiscovery
-    from lineage_bridge_dagster.doctor.finding import Finding
+    from lineage_bridge_dagster.operations.doctor.context import StoredDiscovery
+    from lineage_bridge_dagster.operations.doctor.finding import Finding
 
 _COLORS = {"ok": "green", "warning": "yellow", "failed": "red", "skipped": "bright_black"}
 _INDENT = " " * 10
@@ -52,12 +52,12 @@ def doctor(
       lineage-bridge doctor --defs defs/confluent_to_glue/defs.yaml --only catalogs
       lineage-bridge doctor --json | jq '.findings[] | select(.status == "failed")'
     """
-    from lineage_bridge_dagster.doctor.checks import all_checks, selected
-    from lineage_bridge_dagster.doctor.context import Context, StoredDiscovery
-    from lineage_bridge_dagster.doctor.dagster_instance import stored_discovery
-    from lineage_bridge_dagster.doctor.finding import report, summary
-    from lineage_bridge_dagster.doctor.runner import run_checks
     from lineage_bridge_dagster.lineage import graph_json
+    from lineage_bridge_dagster.operations.doctor.checks import all_checks, selected
+    from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
+    from lineage_bridge_dagster.operations.doctor.dagster_instance import stored_discovery
+    from lineage_bridge_dagster.operations.doctor.finding import report, summary
+    from lineage_bridge_dagster.operations.doctor.runner import run_checks
 
     checks = selected(all_checks(), only)
     if list_only:

@@ -40,7 +40,7 @@ def discover(last: Discovery | None = None) -> Discovery:
     Raises:
         ConfigurationError: there is no Confluent key.
     """
-    from lineage_bridge_dagster import discovery
+    from lineage_bridge_dagster.discovery import discover as discovery
 
     settings = confluent_settings()
     with discovering() as progress:

@@ -10,8 +10,8 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.config.collector import CollectorSettings
-    from lineage_bridge_dagster.iam.scope import Scope
-    from lineage_bridge_dagster.iam.trust import Trust
+    from lineage_bridge_dagster.operations.iam.scope import Scope
+    from lineage_bridge_dagster.operations.iam.trust import Trust
 
 
 #: The options of the collector alone.
@@ -32,7 +32,7 @@ def collector_settings(config: Path | None) -> CollectorSettings | None:
 def for_collector(settings: CollectorSettings | None, given: dict[str, Any]) -> dict[str, Any]:
     """The options with what the collector uses as one of them, and its account and first region."""
     from lineage_bridge_dagster.config.value_types import split_names
-    from lineage_bridge_dagster.iam.collector import CollectorScope
+    from lineage_bridge_dagster.operations.iam.collector import CollectorScope
 
     rest = {name: value for name, value in given.items() if name not in _OPTIONS}
     landing = settings.landing if settings else None
@@ -58,7 +58,7 @@ def collector_trust(
     scope: Scope, settings: CollectorSettings | None, principal: str | None, external_id: str | None
 ) -> Trust:
     """Who assumes the collector's role: by default, whom its account allows to."""
-    from lineage_bridge_dagster.iam.trust import Trust
+    from lineage_bridge_dagster.operations.iam.trust import Trust
 
     external_id = external_id or (settings.external_id if settings else None)
     root = f"arn:{scope.partition}:iam::{scope.account}:root"
@@ -102,7 +102,7 @@ def _place(option: str, url: str | None) -> str:
 
 
 def _in_s3(url: str) -> str:
-    from lineage_bridge_dagster.iam.scope import place_of
+    from lineage_bridge_dagster.operations.iam.scope import place_of
 
     return place_of(url)
 

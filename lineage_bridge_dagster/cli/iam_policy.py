@@ -22,10 +22,10 @@ from lineage_bridge_dagster.errors import ConfigurationError
 if TYPE_CHECKING:
     from lineage_bridge_dagster.config.identity import Caller
     from lineage_bridge_dagster.config.settings import AwsSettings, Settings
-    from lineage_bridge_dagster.iam.purposes import Purpose
-    from lineage_bridge_dagster.iam.scope import Scope
-    from lineage_bridge_dagster.iam.trust import Trust
     from lineage_bridge_dagster.lineage.model import Graph
+    from lineage_bridge_dagster.operations.iam.purposes import Purpose
+    from lineage_bridge_dagster.operations.iam.scope import Scope
+    from lineage_bridge_dagster.operations.iam.trust import Trust
 
 #: Purpose -> what it needs the policy for, as in `iam.purposes.Purpose`.
 _PURPOSES = {
@@ -135,11 +135,11 @@ def iam_policy(
       lineage-bridge iam-policy --lineage-tables --athena --format terraform -o lineage_bridge.tf
     """
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.iam import render
-    from lineage_bridge_dagster.iam.purposes import Purpose, statements
-    from lineage_bridge_dagster.iam.scope import placeholders
-    from lineage_bridge_dagster.iam.statements import policy, split
     from lineage_bridge_dagster.lineage import graph_json
+    from lineage_bridge_dagster.operations.iam import render
+    from lineage_bridge_dagster.operations.iam.purposes import Purpose, statements
+    from lineage_bridge_dagster.operations.iam.scope import placeholders
+    from lineage_bridge_dagster.operations.iam.statements import policy, split
 
     purposes = [purpose for purpose in Purpose if given.pop(purpose.replace("-", "_"))]
     settings = Settings.from_env(secrets=_not_read)
@@ -182,7 +182,7 @@ def iam_policy(
 
 def _scope(settings: Settings, graph: Graph | None, given: dict[str, Any], *, names_identity: bool) -> Scope:
     """What the policy applies to: the options, then the settings and the graph, then the identity."""
-    from lineage_bridge_dagster.iam.scope import ACCOUNT, IDENTITY, place_of, scope_of
+    from lineage_bridge_dagster.operations.iam.scope import ACCOUNT, IDENTITY, place_of, scope_of
 
     for name in ("warehouse", "results"):
         if given[name]:
@@ -231,7 +231,7 @@ def _caller(settings: AwsSettings) -> Caller | None:
 
 
 def _configured(scope: Scope) -> list[Purpose]:
-    from lineage_bridge_dagster.iam.purposes import Purpose
+    from lineage_bridge_dagster.operations.iam.purposes import Purpose
 
     found = [Purpose.PUSH]
     if scope.has_lineage_tables:
@@ -274,8 +274,8 @@ def _trust(
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegrationClient
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-    from lineage_bridge_dagster.iam.scope import EXTERNAL_ID, PRINCIPAL, environments_of
-    from lineage_bridge_dagster.iam.trust import Trust, trust_of, wanted_integrations
+    from lineage_bridge_dagster.operations.iam.scope import EXTERNAL_ID, PRINCIPAL, environments_of
+    from lineage_bridge_dagster.operations.iam.trust import Trust, trust_of, wanted_integrations
 
     if principal or external_id:
         return Trust(principal or PRINCIPAL, external_id or EXTERNAL_ID)
@@ -291,7 +291,7 @@ def _trust(
 
 def _note_size(documents: Sequence[dict[str, Any]], grouped: bool, form: str, text: str) -> None:
     """Say that a policy was split, and what does not fit even so."""
-    from lineage_bridge_dagster.iam.statements import (
+    from lineage_bridge_dagster.operations.iam.statements import (
         ATTACHED_POLICIES,
         MANAGED_POLICY_LIMIT,
         TEMPLATE_LIMIT,

@@ -69,9 +69,9 @@ def main(
       lineage-bridge-extract --env env-abc123
       lineage-bridge-extract --env env-abc123 --cluster lkc-abc123 --output graph.json --push-lineage
     """
-    from lineage_bridge_dagster import glue
+    from lineage_bridge_dagster.catalogs import glue
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.discovery import discover, discover_confluent_only
+    from lineage_bridge_dagster.discovery.discover import discover, discover_confluent_only
     from lineage_bridge_dagster.lineage import graph_json
     from lineage_bridge_dagster.lineage.sql_policy import limited
 

@@ -48,10 +48,10 @@ def push(
       lineage-bridge push --table s3tables.sales.orders --dry-run
       lineage-bridge push --json | jq .counts
     """
+    from lineage_bridge_dagster.catalogs.glue.client import glue_client
+    from lineage_bridge_dagster.catalogs.push import push_tables
     from lineage_bridge_dagster.config.owner import with_owner
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.glue.client import glue_client
-    from lineage_bridge_dagster.push import push_tables
 
     settings = Settings.from_env(
         given={

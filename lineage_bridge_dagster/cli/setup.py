@@ -14,8 +14,8 @@ from lineage_bridge_dagster.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lineage_bridge_dagster.setup.plan import Step
-    from lineage_bridge_dagster.setup.run import Outcome
+    from lineage_bridge_dagster.operations.setup.plan import Step
+    from lineage_bridge_dagster.operations.setup.run import Outcome
 
 _COLORS = {"needed": "yellow", "kept": "yellow", "check": "yellow"}
 
@@ -77,11 +77,11 @@ def s3tables(
       lineage-bridge setup s3tables --bucket metrics --namespace sales --rollback
     """
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.setup import run
-    from lineage_bridge_dagster.setup.aws import Aws
-    from lineage_bridge_dagster.setup.plan import plan
-    from lineage_bridge_dagster.setup.record import Record
-    from lineage_bridge_dagster.setup.target import Target
+    from lineage_bridge_dagster.operations.setup import run
+    from lineage_bridge_dagster.operations.setup.aws import Aws
+    from lineage_bridge_dagster.operations.setup.plan import plan
+    from lineage_bridge_dagster.operations.setup.record import Record
+    from lineage_bridge_dagster.operations.setup.target import Target
 
     if apply_ and rollback:
         raise ConfigurationError("--apply and --rollback exclude each other.", hint="Pass one of them.")

@@ -14,8 +14,8 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.text import counted, plural
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.dead_letters.plan import Decision
-    from lineage_bridge_dagster.dead_letters.replay import Report
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Decision
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Report
 
 _COLORS = {"send": "green", "sent": "green", "held": "yellow", "superseded": "yellow", "failed": "red"}
 
@@ -118,11 +118,11 @@ def replay(
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.config.topic_tables import KafkaConfig
     from lineage_bridge_dagster.confluent.cluster_connection import connect
-    from lineage_bridge_dagster.dead_letters.plan import Rules
-    from lineage_bridge_dagster.dead_letters.reading import KafkaSource
-    from lineage_bridge_dagster.dead_letters.replay import Replay
-    from lineage_bridge_dagster.dead_letters.sender import replay_producer
-    from lineage_bridge_dagster.dead_letters.survey import Selection
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Rules
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import KafkaSource
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.sender import replay_producer
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Selection
 
     selection = Selection(
         frozenset(topics),

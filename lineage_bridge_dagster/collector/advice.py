@@ -10,12 +10,7 @@ from typing import TypeVar
 
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from lineage_bridge_dagster.config.aws import regions_of
-from lineage_bridge_dagster.config.aws_partitions import domain_of
-from lineage_bridge_dagster.config.collector import CollectorSettings
-from lineage_bridge_dagster.config.collector_variables import VARIABLES
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.errors import (
+from lineage_bridge_dagster.catalogs.glue.errors import (
     GlueAccessDeniedError,
     GlueCredentialsError,
     GlueError,
@@ -23,6 +18,11 @@ from lineage_bridge_dagster.glue.errors import (
     GlueThrottledError,
     GlueUnreachableError,
 )
+from lineage_bridge_dagster.config.aws import regions_of
+from lineage_bridge_dagster.config.aws_partitions import domain_of
+from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.config.collector_variables import VARIABLES
+from lineage_bridge_dagster.errors import LineageBridgeError
 
 E = TypeVar("E", bound=LineageBridgeError)
 

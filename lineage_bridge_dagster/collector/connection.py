@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from lineage_bridge_dagster.catalogs.glue.errors import GlueNotFoundError
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.errors import GlueNotFoundError
-from lineage_bridge_dagster.glue.reader import GlueReader
 
 
 @dataclass(frozen=True, slots=True)

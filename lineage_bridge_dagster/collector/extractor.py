@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.collector.advice import advised
 from lineage_bridge_dagster.collector.connection import ConnectionCheck, check_region, connection_error
 from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
@@ -28,8 +30,6 @@ from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
 from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.glue.client import glue_client
-from lineage_bridge_dagster.glue.reader import GlueReader
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import iso, utc_now

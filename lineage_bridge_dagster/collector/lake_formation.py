@@ -14,10 +14,10 @@ from typing import Any, cast
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from lineage_bridge_dagster.catalogs.glue.errors import GlueNotFoundError, malformed_response, translate
 from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.glue.errors import GlueNotFoundError, malformed_response, translate
 
 #: The most tags and objects of a page, and values of an expression (API reference: PageSize, SearchPageSize,
 #: TagValueList).

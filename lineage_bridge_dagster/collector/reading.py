@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
+from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError, GlueError, GlueNotFoundError
+from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase, GlueReader
+from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.errors import GlueAccessDeniedError, GlueError, GlueNotFoundError
-from lineage_bridge_dagster.glue.reader import GlueDatabase, GlueReader
-from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.coverage import Status
 
 #: Pages in memory at the same time, from their request until they are written. One of 100 tables with 50

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from lineage_bridge_dagster.catalogs.glue.columns import columns_of
+from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
+from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector.layout import (
     COLUMNS,
     DATABASES,
@@ -22,9 +25,6 @@ from lineage_bridge_dagster.collector.layout import (
     Kind,
 )
 from lineage_bridge_dagster.collector.views import read_view
-from lineage_bridge_dagster.glue.columns import columns_of
-from lineage_bridge_dagster.glue.reader import GlueDatabase
-from lineage_bridge_dagster.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.times import iso_or_none
 
 Row = tuple[Any, ...]

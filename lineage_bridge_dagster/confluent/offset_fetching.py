@@ -21,7 +21,7 @@ from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.offset_cache import OffsetCache, OffsetEvidence, question
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
-from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.redaction.redact import redact_text
 
 #: Errors of one connector. After any other, the rest of the cluster's connectors are not asked.
 _OF_ONE_CONNECTOR = (Forbidden, NotFound, MalformedResponse, PartialResponse)

@@ -6,7 +6,7 @@ import json
 
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema, SchemaRegistryClient
-from lineage_bridge_dagster.topics.schemas import AVRO, RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 
 
 def fetch_schemas(

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     PartialResponse,
 )
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
-from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.text import ReportLine
 
 log = logging.getLogger(__name__)

@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.dead_letters.letter import DeadLetter
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError, Message
 from lineage_bridge_dagster.embedded.world.filling import Encoder
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
 
 #: Partitions of a topic that is created, as by default in Confluent Cloud.
 PARTITIONS = 6

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.iceberg.progress import Progress
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
@@ -22,15 +23,14 @@ from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Backoff
 from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
-from lineage_bridge_dagster.iceberg.progress import Progress
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
-from lineage_bridge_dagster.spark.tableflow.config import Acceptable, TopicRecords
-from lineage_bridge_dagster.spark.tableflow.offsets import TopicState, next_batch
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import Acceptable, TopicRecords
+from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState, next_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

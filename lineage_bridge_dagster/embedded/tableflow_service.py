@@ -30,10 +30,10 @@ from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic, regist
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
-from lineage_bridge_dagster.spark.tableflow.creation import drop
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.engine import loaders
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.loading.creation import drop
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 

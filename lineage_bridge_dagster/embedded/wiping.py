@@ -11,10 +11,10 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from lineage_bridge_dagster.catalogs.glue import GlueReader, GlueTable, glue_client
+from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.glue import GlueReader, GlueTable, glue_client
-from lineage_bridge_dagster.glue.fields import writable_fields
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_DIGEST
 from lineage_bridge_dagster.text import did_you_mean

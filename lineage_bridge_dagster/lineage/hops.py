@@ -8,9 +8,9 @@ from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import Field, NodeView
-from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.sql_modes import is_parsed, shown_text
 from lineage_bridge_dagster.lineage.text import clean, size
+from lineage_bridge_dagster.redaction.redact import redact_text
 
 #: Maximum bytes of `lineage_bridge.upstream_chain`, in UTF-8.
 MAX_CHAIN_BYTES = 64 * 1024

@@ -18,7 +18,6 @@ from lineage_bridge_dagster.lineage.description import with_sql_notes
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, Graph, Node
-from lineage_bridge_dagster.lineage.redaction import MASK, redact_key, redact_sql, redact_text, redact_value
 from lineage_bridge_dagster.lineage.sql_modes import (
     at_least_as_strict,
     is_parsed,
@@ -26,6 +25,7 @@ from lineage_bridge_dagster.lineage.sql_modes import (
     shown_text,
     sql_hash,
 )
+from lineage_bridge_dagster.redaction.redact import MASK, redact_key, redact_sql, redact_text, redact_value
 
 #: Key in `Discovery.caches`: `{"mode", "rules", "hashes": {node id: hash}}`, the mode and the rules that
 #: limit the discovery, and the hashes of the statements whose text it does not have.

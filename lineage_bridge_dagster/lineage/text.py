@@ -35,8 +35,3 @@ def one_line(text: str) -> str:
 def shorten(text: str, width: int) -> str:
     """Cut the text to `width` characters, the last three of them `...` if it was longer."""
     return text if len(text) <= width else text[: max(0, width - 3)].rstrip() + "..."
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text, for a long set of them."""
-    return frozenset(text.split())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import IO
 
 from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES
-from lineage_bridge_dagster.lineage.redaction import redact_value
+from lineage_bridge_dagster.redaction.redact import redact_value
 
 _log = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 Iceberg makes an object of the class in a table's `write.location-provider.impl` whenever Spark scans or
 writes the table. No setting prevents that, so such a table is refused. For what servers name, see
-`foreign_catalogs.py`; for PyIceberg, `iceberg/guarded.py`.
+`foreign_catalogs.py`; for PyIceberg, `catalogs/iceberg/guarded.py`.
 """
 
 from __future__ import annotations

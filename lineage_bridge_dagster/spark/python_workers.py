@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HANDED_BYTES = 16 << 20
 
 #: What workers import: modules of these folders, and those beside them.
-_ROOMS = ("lineage", "spark", "topics")
+_ROOMS = ("lineage", "redaction", "schemas", "spark")
 
 _PACKAGE = Path(__file__).parents[1]
 

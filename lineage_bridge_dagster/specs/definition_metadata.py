@@ -7,7 +7,7 @@ from typing import Any
 
 from dagster import AssetKey, JsonMetadataValue, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
-from lineage_bridge_dagster.glue.links import athena_select, athena_url, glue_table_url
+from lineage_bridge_dagster.catalogs.glue.links import athena_select, athena_url, glue_table_url
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport

@@ -10,6 +10,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.glue.stamp import stamp_table
+from lineage_bridge_dagster.catalogs.iceberg.progress import summary_of
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
@@ -17,30 +20,27 @@ from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable, fetch_schemas
-from lineage_bridge_dagster.dead_letters.headers import Origin
-from lineage_bridge_dagster.dead_letters.letter import DeadLetterQueue
-from lineage_bridge_dagster.dead_letters.topic import DeadLetterTopic
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue.client import glue_client
-from lineage_bridge_dagster.glue.stamp import stamp_table
-from lineage_bridge_dagster.iceberg.progress import summary_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, KafkaTopic, Offsets
-from lineage_bridge_dagster.spark.tableflow.backfill import Backfill, TimedRecords
-from lineage_bridge_dagster.spark.tableflow.config import (
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import Origin
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill, TimedRecords
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
     Failures,
     TopicSchemas,
     TopicTableConfig,
 )
-from lineage_bridge_dagster.spark.tableflow.evolution import spark_columns
-from lineage_bridge_dagster.spark.tableflow.slices import Slice, SliceReport
-from lineage_bridge_dagster.spark.tableflow.staging import StagedTable
-from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import spark_columns
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
+from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

@@ -9,10 +9,10 @@ from typing import Any, Self
 from dagster import MarkdownMetadataValue, MetadataValue, TableColumn, TableSchema
 
 from lineage_bridge_dagster.assets.times import now_ms, timestamp
-from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.text import plural
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loader import TableLook
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
-from lineage_bridge_dagster.dead_letters.letter import Rejections
 from lineage_bridge_dagster.spark.failures import readable
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loader import Step, TableLook
 
 
@@ -54,7 +54,7 @@ class LoadError:
     def of(cls, error: Exception) -> LoadError:
         from pyspark.errors import AnalysisException
 
-        from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
+        from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
 
         suspended = isinstance(error, SuspendedError | AnalysisException)
         told = readable(error)

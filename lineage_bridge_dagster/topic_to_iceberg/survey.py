@@ -7,28 +7,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.iceberg.snapshots import TableState
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.tableflow.config import SuspendedError, TopicTableConfig
-from lineage_bridge_dagster.spark.tableflow.creation import check_own
-from lineage_bridge_dagster.topics.columns import columns_of, table_schema
-from lineage_bridge_dagster.topics.comments import Comments, comments
-from lineage_bridge_dagster.topics.errors import EvolutionError, SchemaError
-from lineage_bridge_dagster.topics.evolution import (
+from lineage_bridge_dagster.schemas.columns import columns_of, table_schema
+from lineage_bridge_dagster.schemas.comments import Comments, comments
+from lineage_bridge_dagster.schemas.errors import EvolutionError, SchemaError
+from lineage_bridge_dagster.schemas.evolution import (
     AddColumn,
     Change,
     SetComment,
     WidenColumn,
     plan_evolution,
 )
-from lineage_bridge_dagster.topics.new_columns import placed
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.schemas.new_columns import placed
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_own
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -172,8 +172,8 @@ class _Tables:
         Raises:
             LineageBridgeError: the catalog could not be asked.
         """
-        from lineage_bridge_dagster.iceberg.table_errors import TableNotFoundError
-        from lineage_bridge_dagster.iceberg.tables import open_table
+        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableNotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.tables import open_table
 
         if load.catalog not in self._opened:
             self._opened[load.catalog] = open_catalog(self._catalogs, load.catalog)

@@ -27,18 +27,18 @@ from lineage_bridge_dagster.assets.upkeep_report import (
     upkeep_table,
     upkeep_totals,
 )
+from lineage_bridge_dagster.catalogs.iceberg.own_folders import given_paths
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.config.topic_tables import UpkeepConfig
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg.own_folders import given_paths
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
-from lineage_bridge_dagster.spark.tableflow.upkeep import keep_up_topic_table
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
 from lineage_bridge_dagster.text import first_few, plural
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, schedule
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+from lineage_bridge_dagster.topic_to_iceberg.loading.upkeep import keep_up_topic_table
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError
 
 

@@ -14,11 +14,11 @@ from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
 from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth
 from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts
+from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, TableState
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg.cadence import Cadence
-from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, TableState
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster_tests.assets.world import EAST, World

@@ -11,7 +11,7 @@ from dagster import AssetCheckEvaluation, AssetCheckSeverity, DagsterInstance
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.freshness import FreshnessConfig
-from lineage_bridge_dagster.discovery import discover
+from lineage_bridge_dagster.discovery.discover import discover
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.lineage import graph_json

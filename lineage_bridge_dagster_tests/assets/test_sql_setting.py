@@ -13,9 +13,9 @@ from botocore.client import BaseClient
 from click.testing import CliRunner
 from dagster import DagsterInstance
 
-from lineage_bridge_dagster import discovery as discovery_module
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.discovery import discover as discovery_module
 from lineage_bridge_dagster.lineage import graph_json, ids
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.spark.chains import write

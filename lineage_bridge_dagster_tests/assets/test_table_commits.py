@@ -10,9 +10,9 @@ import pytest
 from botocore.client import BaseClient
 
 from lineage_bridge_dagster.assets.table_commits import commit_metadata, read_commits
-from lineage_bridge_dagster.glue.errors import GlueError
-from lineage_bridge_dagster.glue.reader import GlueReader
-from lineage_bridge_dagster.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     NamedTables,
     names,
 )
+from lineage_bridge_dagster.catalogs.glue import client as glue_client_module
 from lineage_bridge_dagster.config.settings import (
     AwsSettings,
     ConfluentSettings,
@@ -27,7 +28,6 @@ from lineage_bridge_dagster.config.settings import (
 )
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue import client as glue_client_module
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, many
 

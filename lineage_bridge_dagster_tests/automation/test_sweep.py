@@ -16,8 +16,8 @@ from lineage_bridge_dagster.automation import sweep as sweep_module
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
+from lineage_bridge_dagster.catalogs.glue import GlueReader, GlueTable, push_tables
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.glue import GlueReader, GlueTable, push_tables
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import create_tables

@@ -10,10 +10,10 @@ from dagster import AssetKey
 from lineage_bridge_dagster.automation.loaded import IcebergPlace, LoadedTable
 from lineage_bridge_dagster.automation.looks import Look, Sight
 from lineage_bridge_dagster.automation.swept import TABLES_A_PAGE, GlueDatabase, RestCatalog, sources_of
-from lineage_bridge_dagster.iceberg.table_errors import TableError, TableNotFoundError
-from lineage_bridge_dagster.iceberg.tables import IcebergTable, Identifier
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
+from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
+from lineage_bridge_dagster.catalogs.writing.errors import ThrottledError
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
-from lineage_bridge_dagster.writer.errors import ThrottledError
 
 SEEN = Look(Sight.IN_SYNC)
 

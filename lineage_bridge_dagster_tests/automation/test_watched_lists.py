@@ -8,7 +8,7 @@ from lineage_bridge_dagster.automation.watched_lists import GLUE, difference, sc
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, add_table, discovery, tableflow_node
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table, discovery, tableflow_node
 
 
 def test_database_knows_the_tables_to_ask_for_by_name() -> None:

@@ -12,8 +12,8 @@ from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import REGION, add_table, discovery
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, add_table, discovery
 
 
 def run(*arguments: str | Path) -> Result:

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lineage_bridge_dagster.cli.main import main
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import REGION
 
 #: Runs the command, and kills its own process at one call of a function: the module, the function's name,
 #: which of the calls with an argument that holds a word, and whether before or after it.

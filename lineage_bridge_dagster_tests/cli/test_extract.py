@@ -6,7 +6,7 @@ import pytest
 
 from lineage_bridge_dagster.cli.output import print_glue_tables
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, glue_node
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, glue_node
 
 
 def test_tables_that_glue_lacks_are_named_and_counted(capsys: pytest.CaptureFixture[str]) -> None:

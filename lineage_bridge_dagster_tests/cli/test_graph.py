@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.cli.conftest import run
 from lineage_bridge_dagster_tests.cli.lineagebridge import (
     AVRO_FIELDS,
@@ -21,7 +22,6 @@ from lineage_bridge_dagster_tests.cli.lineagebridge import (
     short_graph,
     whole_graph,
 )
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 USERS_TEXT = "Orders of the shop.\nAsk #sales before you change it."
 #: A block as LineageBridge writes it, with a source that is no longer upstream.

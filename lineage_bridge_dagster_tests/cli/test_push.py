@@ -12,9 +12,15 @@ from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
+    CLUSTER,
+    REGION,
+    add_table,
+    complete_coverage,
+    discovery,
+)
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION, add_table, complete_coverage, discovery
 
 
 def test_push_from_a_file_writes_each_table_once(graph: Path, catalog: Catalog) -> None:

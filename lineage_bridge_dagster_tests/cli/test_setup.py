@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from lineage_bridge_dagster.setup import aws as aws_module
+from lineage_bridge_dagster.operations.setup import aws as aws_module
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.setup.fake_aws import ACCOUNT, FakeAws, Refused
-from lineage_bridge_dagster_tests.setup.targets import CATALOG, PRINCIPAL
+from lineage_bridge_dagster_tests.operations.setup.fake_aws import ACCOUNT, FakeAws, Refused
+from lineage_bridge_dagster_tests.operations.setup.targets import CATALOG, PRINCIPAL
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder

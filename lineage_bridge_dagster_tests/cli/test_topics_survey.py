@@ -16,9 +16,9 @@ from pyiceberg.types import BinaryType, IntegerType, LongType, NestedField, Stri
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
+from lineage_bridge_dagster.schemas.columns import metadata_columns
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topic_to_iceberg import survey
-from lineage_bridge_dagster.topics.columns import metadata_columns
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 YAML = """\
 type: lineage_bridge_dagster.component.TopicToIcebergComponent

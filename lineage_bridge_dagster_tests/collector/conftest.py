@@ -13,8 +13,8 @@ import pytest
 
 from lineage_bridge_dagster.collector import Extract, Extractor
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import REGION
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
 
 MakeExtractor = Callable[..., Extractor]
 

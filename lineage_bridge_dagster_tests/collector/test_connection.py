@@ -12,8 +12,8 @@ import pytest
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 USER = "arn:aws:iam::111122223333:user/kada"
 ROLE = "arn:aws:iam::444455556666:role/KadaGlueRole"

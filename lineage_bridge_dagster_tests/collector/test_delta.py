@@ -10,6 +10,8 @@ from typing import Any, cast
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.collector.delta import Delta
 from lineage_bridge_dagster.collector.files import ExtractFiles
 from lineage_bridge_dagster.collector.known import SeenFile
@@ -17,9 +19,7 @@ from lineage_bridge_dagster.collector.layout import Kind
 from lineage_bridge_dagster.collector.marks import Identifier, State, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region
 from lineage_bridge_dagster.collector.rows import Source
-from lineage_bridge_dagster.glue.errors import GlueError
-from lineage_bridge_dagster.glue.reader import GlueDatabase
-from lineage_bridge_dagster_tests.glue.catalog import glue_table
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table
 
 MARK, END = "2026-11-22 10:00:00", "2026-11-22 11:00:00"
 OVERLAP = timedelta(minutes=5)

@@ -14,9 +14,9 @@ from lineage_bridge_dagster.collector import Extract, get_hwm, publish_hwm
 from lineage_bridge_dagster.collector.marks import FORMAT
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor, names, rows
 from lineage_bridge_dagster_tests.collector.views import athena_view
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 LONG_AGO = 3600
 

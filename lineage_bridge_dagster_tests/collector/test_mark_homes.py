@@ -13,8 +13,8 @@ from lineage_bridge_dagster.collector.s3_marks import S3Marks
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor, names
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 EARLIER, LATER, LATEST = "2026-11-22 10:00:00", "2026-11-22 11:00:00", "2026-11-22 12:00:00"
 KMS_KEY = "arn:aws:kms:us-east-1:123456789012:key/k"

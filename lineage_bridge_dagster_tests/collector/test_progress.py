@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
+from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector import progress
 from lineage_bridge_dagster.collector.progress import Progress
 from lineage_bridge_dagster.collector.reading import Page, Region
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.glue.reader import GlueDatabase
-from lineage_bridge_dagster.glue.tables import GlueTable
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 
 @pytest.fixture

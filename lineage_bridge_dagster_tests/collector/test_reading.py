@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.glue.errors import GlueError, GlueNotFoundError
+from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase, GlueReader
+from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector.reading import Region, pages
 from lineage_bridge_dagster.collector.rows import Source
-from lineage_bridge_dagster.glue.errors import GlueError, GlueNotFoundError
-from lineage_bridge_dagster.glue.reader import GlueDatabase, GlueReader
-from lineage_bridge_dagster.glue.tables import GlueTable
 
 
 class Pages:

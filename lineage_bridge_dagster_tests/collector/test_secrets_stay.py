@@ -16,9 +16,9 @@ from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.config.collector import CollectorSettings, LandingSettings
 from lineage_bridge_dagster.config.collector_variables import LANDING_SAS
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
 from lineage_bridge_dagster_tests.cli.conftest import run
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import REGION
 
 VALUES = {
     "SECRET": "glue/secret+that=stays",

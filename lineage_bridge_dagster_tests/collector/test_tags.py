@@ -13,9 +13,9 @@ from lineage_bridge_dagster.collector.marks import time_of
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.collector.conftest import MakeExtractor, rows
 from lineage_bridge_dagster_tests.collector.lake_formation import ACCOUNT, LakeFormation, serving
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
 
 SEARCHES = ("SearchDatabasesByLFTags", "SearchTablesByLFTags")
 

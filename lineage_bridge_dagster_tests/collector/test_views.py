@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.collector.views import View, read_view
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table
 from lineage_bridge_dagster_tests.collector.views import athena_view, spark_view
-from lineage_bridge_dagster_tests.glue.catalog import glue_table
 
 
 def view_of(database: str = "reports", **fields: Any) -> View:

@@ -13,13 +13,13 @@ import httpx
 import pytest
 from dagster import DagsterInstance
 
-from lineage_bridge_dagster import discovery
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
+from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster_tests.assets.world import world

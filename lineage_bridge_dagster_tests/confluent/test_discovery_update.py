@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from mypy_boto3_glue.client import GlueClient
 
-from lineage_bridge_dagster import discovery_update
+from lineage_bridge_dagster.catalogs.glue import new_tables
 from lineage_bridge_dagster.confluent.graph.tableflow import REPORTED
-from lineage_bridge_dagster.discovery_update import update
+from lineage_bridge_dagster.discovery import update as discovery_update
+from lineage_bridge_dagster.discovery.update import update
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.glue import new_tables
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery

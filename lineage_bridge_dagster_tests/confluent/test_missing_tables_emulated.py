@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from mypy_boto3_glue.client import GlueClient
 
-from lineage_bridge_dagster import discovery
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
+from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
-from lineage_bridge_dagster.glue.push import push_tables
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure, settings
 
 V1 = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}

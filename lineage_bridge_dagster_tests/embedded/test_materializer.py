@@ -21,6 +21,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import Settings
@@ -40,7 +41,6 @@ from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.topic_to_iceberg import engine
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from lineage_bridge_dagster.discovery import discover
+from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.push import push_tables
+from lineage_bridge_dagster.discovery.discover import discover
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.arrived import Arrived
 from lineage_bridge_dagster.embedded.iceberg_sinks import OFFSETS
-from lineage_bridge_dagster.glue import glue_client
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_CONNECTORS, KEY_SOURCE_TOPICS
-from lineage_bridge_dagster.push import push_tables
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.live import LiveStack
 

@@ -9,8 +9,8 @@ import pytest
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.wiping import wipe
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster_tests.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.glue.graphs import CLUSTER, REGION
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION
 
 TABLES = [(CLUSTER, "orders.v1"), ("analytics_eu", "orders.v1"), (CLUSTER, "clickstream")]
 BLOCK = "Asked for by team-orders.\n\nUpstream lineage:\n- topic: orders.v1\nManaged by LineageBridge"

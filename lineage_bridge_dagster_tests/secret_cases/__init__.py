@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from lineage_bridge_dagster.lineage.redaction import redact_config, redact_sql, redact_text
+from lineage_bridge_dagster.redaction.redact import redact_config, redact_sql, redact_text
 
 FOLDER = Path(__file__).parent
 #: Places whose values are SQL, and those whose values belong to a key.

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow.config import RECORD_DDL
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import RECORD_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.catalogs.iceberg.tables import Column, IcebergTable
+from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.iceberg.tables import Column, IcebergTable
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster.targets.enrichment import table_node
 
 NOW = "2026-04-30T12:34:56.789Z"
 

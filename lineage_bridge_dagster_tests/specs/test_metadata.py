@@ -27,7 +27,7 @@ _LITERALS = {
     "specs/keys.py",
     "assets/examples.py",
     # Tags of runs, which tell who launched them.
-    "collector_assets/upload.py",
+    "collector/assets/upload.py",
 }
 
 

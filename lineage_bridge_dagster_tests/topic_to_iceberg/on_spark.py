@@ -15,10 +15,10 @@ from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 from lineage_bridge_dagster.topic_to_iceberg.engine import GlueStamps, TableLoader
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic
 
 if TYPE_CHECKING:

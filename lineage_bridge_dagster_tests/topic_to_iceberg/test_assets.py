@@ -17,10 +17,14 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.times import now_ms
-from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, Rejection, Rejections
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
+    UNDECODABLE_VALUE,
+    Rejection,
+    Rejections,
+)
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 
 

@@ -16,8 +16,12 @@ from dagster import (
 )
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
-from lineage_bridge_dagster.dead_letters.letter import UNDECODABLE_VALUE, Rejection, Rejections
-from lineage_bridge_dagster.spark.tableflow.slices import SliceCounts, SliceRefusedError
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
+    UNDECODABLE_VALUE,
+    Rejection,
+    Rejections,
+)
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceRefusedError
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, load_error, loaded
 
 KEY = AssetKey(["topic_to_iceberg_backfill", "lkc-abc123", "orders"])

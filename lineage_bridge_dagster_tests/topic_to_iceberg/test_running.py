@@ -22,11 +22,11 @@ from dagster import (
 from dagster._core.test_utils import create_run_for_test
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.tableflow.config import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg import execution
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, Start, next_run
 from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 

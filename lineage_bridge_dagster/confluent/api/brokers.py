@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import BrokerError, TopicNotFoundError
-from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.redaction.redact import redact_text
 
 log = logging.getLogger(__name__)
 

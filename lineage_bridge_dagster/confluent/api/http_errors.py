@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.redaction.redact import redact_text
 
 _MAX_DETAIL = 300
 

@@ -13,8 +13,8 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.topics import dlq_topic, report_topics, sink_topics
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
-from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import Unknown
+from lineage_bridge_dagster.redaction.redact import redact_text
 
 #: Topics that no configuration names.
 _ANY_TOPICS = ("qzva1", "qzvb22.x")

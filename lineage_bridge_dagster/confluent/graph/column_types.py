@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
 
-    from lineage_bridge_dagster.topics.json_nodes import JsonNode
+    from lineage_bridge_dagster.schemas.json_nodes import JsonNode
 
 #: A name in the spelling of a Protobuf field's type, unless it is that of a field or has arguments.
 _PROTO_NAME = re.compile(r"[\w.]+(?![\w.:<])")
@@ -35,7 +35,7 @@ def column_types(schema: Schema) -> dict[str, str]:
 
 
 def _spelled(node: JsonNode) -> str:
-    from lineage_bridge_dagster.topics.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import Kind
 
     match node.kind:
         case Kind.OBJECT:
@@ -60,7 +60,7 @@ def _record(fields: list[tuple[str, str]]) -> str:
 
 
 def _protobuf(schema: Schema) -> dict[str, str]:
-    from lineage_bridge_dagster.topics.protobuf import declared_type
+    from lineage_bridge_dagster.schemas.protobuf import declared_type
 
     enums = protobuf_text.enums(schema.text)
 

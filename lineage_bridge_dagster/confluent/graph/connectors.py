@@ -14,10 +14,10 @@ from lineage_bridge_dagster.confluent.offset_cache import OffsetEvidence
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node, NodeType
-from lineage_bridge_dagster.lineage.redaction import redact_config, redact_text
 from lineage_bridge_dagster.lineage.sql_modes import is_sql
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.lineage.writers import BY_NAME
+from lineage_bridge_dagster.redaction.redact import redact_config, redact_text
 
 
 def add_connectors(

@@ -23,8 +23,8 @@ from lineage_bridge_dagster.confluent.graph.flink_jobs import Job
 from lineage_bridge_dagster.confluent.graph.flink_names import Names, Output, Resolver
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
-from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
+from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.sql.flink.names import (
     ClusterName,
     NameIndex,

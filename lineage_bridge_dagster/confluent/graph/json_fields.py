@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.topics.json_nodes import JsonNode, Property
+    from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Property
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class JsonFields:
 def json_fields(text: str) -> JsonFields:
     """The fields of a JSON Schema."""
     # Loading a project reads no schema, and must not import PyIceberg.
-    from lineage_bridge_dagster.topics.errors import LimitError
-    from lineage_bridge_dagster.topics.json_nodes import Kind
-    from lineage_bridge_dagster.topics.json_schema import json_node
-    from lineage_bridge_dagster.topics.schemas import JSON, RegisteredSchema
+    from lineage_bridge_dagster.schemas.errors import LimitError
+    from lineage_bridge_dagster.schemas.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_schema import json_node
+    from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema
 
     errors: list[LineageBridgeError] = []
     try:
@@ -53,7 +53,7 @@ def json_type(node: JsonNode, schemas: Iterable[Any]) -> str:
         node: the value.
         schemas: what declares it.
     """
-    from lineage_bridge_dagster.topics.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import Kind
 
     declared = [each for each in map(_present, schemas) if isinstance(each, Mapping)]
     for each in declared:
@@ -83,7 +83,7 @@ def json_type(node: JsonNode, schemas: Iterable[Any]) -> str:
 
 def nested(node: JsonNode, name: str) -> Iterator[tuple[str, Property]]:
     """The properties within a value of a name: `lines.element.sku` in a list, `tags.value.text` in a map."""
-    from lineage_bridge_dagster.topics.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import Kind
 
     match node.kind:
         case Kind.OBJECT:

@@ -16,8 +16,8 @@ from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Build
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
-from lineage_bridge_dagster.lineage.redaction import redact_text
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
+from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.ksql import parser as ksql
 from lineage_bridge_dagster.sql.statement import Statement

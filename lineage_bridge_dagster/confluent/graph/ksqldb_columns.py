@@ -18,7 +18,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, to_attribute
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph
 from lineage_bridge_dagster.lineage.nodes import TopicNode
-from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
 from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of
 from lineage_bridge_dagster.sql.ksql import syntax

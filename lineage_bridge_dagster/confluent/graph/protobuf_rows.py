@@ -62,7 +62,7 @@ class ProtobufRow:
         return tuple(self._field(field, message.full_name) for field in ordered)
 
     def _field(self, field: ProtoField, scope: str) -> RowField:
-        from lineage_bridge_dagster.topics.protobuf import declared_type
+        from lineage_bridge_dagster.schemas.protobuf import declared_type
 
         declared = declared_type(field.type.removeprefix("."))
         nullable = field.label == "optional" or bool(field.parts)

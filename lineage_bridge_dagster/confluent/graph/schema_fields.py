@@ -20,7 +20,7 @@ _MAX_DEPTH = 12
 def _logical_bases() -> Mapping[str, set[str]]:
     """Avro's logical types, and the types that they may annotate."""
     # Loading a project reads no schema, and must not import PyIceberg.
-    from lineage_bridge_dagster.topics.avro import LOGICAL
+    from lineage_bridge_dagster.schemas.avro import LOGICAL
 
     bases = {"decimal": {"bytes", "fixed"}}
     for base, name in LOGICAL:

@@ -223,9 +223,9 @@ def _names_of(member: Any) -> tuple[str, str]:
 
 
 def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
-    from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
-    from lineage_bridge_dagster.topics.json_schema import json_node
-    from lineage_bridge_dagster.topics.schemas import JSON, RegisteredSchema
+    from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+    from lineage_bridge_dagster.schemas.json_schema import json_node
+    from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema
 
     def of(node: JsonNode) -> Type | None:
         match node.kind:

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.graph.builder import (
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, glue_table_name
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
-from lineage_bridge_dagster.lineage.redaction import redact_text
+from lineage_bridge_dagster.redaction.redact import redact_text
 
 #: Where records go with error handling LOG and no target (default in the `tableflow/v1` API).
 DEFAULT_ERROR_TOPIC = "error_log"

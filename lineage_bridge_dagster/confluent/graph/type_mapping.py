@@ -32,7 +32,7 @@ _BY_OTHERS = {
 def glue_types() -> Mapping[str, frozenset[str]]:
     """Avro's or Iceberg's type -> the possible types of its column in Glue; nested ones by part."""
     # Loading a project compares nothing, and must not import PyIceberg.
-    from lineage_bridge_dagster.topics.avro import DECLARED, LOGICAL, PRIMITIVES
+    from lineage_bridge_dagster.schemas.avro import DECLARED, LOGICAL, PRIMITIVES
 
     found = {name: set(others) for name, others in _BY_OTHERS.items()}
     logical = [(name, kind) for (_, name), kind in LOGICAL.items()]
@@ -127,7 +127,7 @@ def _of_rows(
     fields: list[tuple[str, str, str]], columns: Mapping[str, str]
 ) -> Iterable[tuple[str, str, str]]:
     """The fields that the rows of a table have: their names, their types as shown, and as compared."""
-    from lineage_bridge_dagster.topics.debezium import AFTER, DELETED, OP
+    from lineage_bridge_dagster.schemas.debezium import AFTER, DELETED, OP
 
     kinds = {name: kind for name, _, kind in fields}
     if not {AFTER, OP} <= kinds.keys() or {AFTER, OP} & columns.keys():

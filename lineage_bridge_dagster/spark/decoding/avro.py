@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyiceberg.types import IcebergType
 
+from lineage_bridge_dagster.schemas.avro import avro_type
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
+from lineage_bridge_dagster.schemas.types import MAX_PRECISION, spelled
 from lineage_bridge_dagster.spark.decoding.avro_schemas import (
     as_read,
     confuses_reader,
@@ -22,9 +25,6 @@ from lineage_bridge_dagster.spark.decoding.avro_schemas import (
 )
 from lineage_bridge_dagster.spark.decoding.faults import Fault, any_of, faults
 from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
-from lineage_bridge_dagster.topics.avro import avro_type
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema
-from lineage_bridge_dagster.topics.types import MAX_PRECISION, spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

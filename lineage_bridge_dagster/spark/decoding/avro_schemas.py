@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from lineage_bridge_dagster.topics.avro import decimal_capacity, decimal_digits
-from lineage_bridge_dagster.topics.types import MAX_PRECISION
+from lineage_bridge_dagster.schemas.avro import decimal_capacity, decimal_digits
+from lineage_bridge_dagster.schemas.types import MAX_PRECISION
 
 #: Unions that Spark reads as one number, in Avro's types.
 _MERGED = ({"int", "long"}, {"float", "double"})

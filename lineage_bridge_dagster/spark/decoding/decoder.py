@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lineage_bridge_dagster.schemas.columns import value_type
+from lineage_bridge_dagster.schemas.schemas import JSON, PROTOBUF, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.avro import AvroFormat
 from lineage_bridge_dagster.spark.decoding.json import JsonFormat
 from lineage_bridge_dagster.spark.decoding.protobuf import ProtobufDecoder
 from lineage_bridge_dagster.spark.decoding.versions import Format, VersionedDecoder
-from lineage_bridge_dagster.topics.columns import value_type
-from lineage_bridge_dagster.topics.schemas import JSON, PROTOBUF, SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pyiceberg.types import BinaryType, DecimalType, IcebergType, ListType, MapType, StringType, StructType
 
+from lineage_bridge_dagster.schemas.types import joined, spelled
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type, taken_by
-from lineage_bridge_dagster.topics.types import joined, spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

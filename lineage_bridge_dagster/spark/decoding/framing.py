@@ -13,7 +13,7 @@ import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -13,6 +13,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.json_promotion import promoted_node
+from lineage_bridge_dagster.schemas.json_schema import json_node
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 from lineage_bridge_dagster.spark.decoding.json_numbers import INEXACT, let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_problems import problem_of
 from lineage_bridge_dagster.spark.decoding.json_values import (
@@ -24,10 +28,6 @@ from lineage_bridge_dagster.spark.decoding.json_values import (
     value_of,
 )
 from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS
-from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
-from lineage_bridge_dagster.topics.json_promotion import promoted_node
-from lineage_bridge_dagster.topics.json_schema import json_node
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.types import joined
 from lineage_bridge_dagster.spark.decoding.json_numbers import let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_values import is_unfit
 from lineage_bridge_dagster.spark.decoding.json_variants import begins, kinds_of, path_of
-from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
-from lineage_bridge_dagster.topics.types import joined
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.types import MAX_PRECISION
 from lineage_bridge_dagster.spark.decoding.json_numbers import let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS, NUMBERS, begins, kinds_of, path_of
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
-from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
-from lineage_bridge_dagster.topics.types import MAX_PRECISION
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.topics.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from lineage_bridge_dagster.schemas.protobuf import message_reader
+from lineage_bridge_dagster.schemas.protobuf_files import compiled
 from lineage_bridge_dagster.spark.decoding.framing import framed
 from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
-from lineage_bridge_dagster.topics.protobuf import message_reader
-from lineage_bridge_dagster.topics.protobuf_files import compiled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

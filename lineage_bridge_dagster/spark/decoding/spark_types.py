@@ -23,8 +23,8 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from lineage_bridge_dagster.topics.evolution import alternative
-from lineage_bridge_dagster.topics.types import Alternatives, NoFields, spelled
+from lineage_bridge_dagster.schemas.evolution import alternative
+from lineage_bridge_dagster.schemas.types import Alternatives, NoFields, spelled
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyiceberg.types import StructType
 
+from lineage_bridge_dagster.schemas.columns import ValueType
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
-from lineage_bridge_dagster.topics.columns import ValueType
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

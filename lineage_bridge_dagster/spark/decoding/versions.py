@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from lineage_bridge_dagster.schemas.columns import ValueType
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.faults import any_of, faults
 from lineage_bridge_dagster.spark.decoding.framing import framed
 from lineage_bridge_dagster.spark.decoding.spark_types import conformed
 from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
-from lineage_bridge_dagster.topics.columns import ValueType
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.config.tableflow_catalog import is_one_catalog
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS

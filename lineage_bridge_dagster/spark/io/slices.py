@@ -19,8 +19,8 @@ from dagster import (
     TimeWindowPartitionsDefinition,
 )
 
+from lineage_bridge_dagster.catalogs.iceberg import string_literal
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.iceberg import string_literal
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType

@@ -10,12 +10,12 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.catalogs.iceberg.tableflow import is_tableflow_location
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.iceberg.catalog_errors import hint_of
-from lineage_bridge_dagster.iceberg.tableflow import is_tableflow_location
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table
 from lineage_bridge_dagster.spark.java_errors import root_cause

@@ -11,13 +11,13 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.schemas.errors import SchemaError
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import is_of
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.topics.errors import SchemaError
-from lineage_bridge_dagster.topics.schemas import SubjectSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,13 +10,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from lineage_bridge_dagster.catalogs.glue.links import (
+    LINEAGE_DATABASE,
+    athena_lineage,
+    athena_select,
+    double_quoted,
+)
+from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
 from lineage_bridge_dagster.config.catalog_properties import pyiceberg_properties, spark_conf
 from lineage_bridge_dagster.config.credentials import variable_of
 from lineage_bridge_dagster.config.glue_iceberg import endpoint_of
 from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
-from lineage_bridge_dagster.glue.links import LINEAGE_DATABASE, athena_lineage, athena_select, double_quoted
-from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.specs.markdown import fenced
 
 #: Rows that a statement asks for.

@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.families import SINKS, SOURCES, family_of
-from lineage_bridge_dagster.lineage.secret_keys import is_secret_key
+from lineage_bridge_dagster.redaction.keys import is_secret_key
 from lineage_bridge_dagster_tests.conftest import shared
 
 #: Values that break careless parsers of addresses, lists, maps, expressions and JSON.

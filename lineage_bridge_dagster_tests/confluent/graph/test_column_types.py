@@ -12,8 +12,8 @@ from lineage_bridge_dagster.confluent.graph.column_types import column_types
 from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
 from lineage_bridge_dagster.confluent.graph.type_mapping import Match, compare, compare_columns
 from lineage_bridge_dagster.lineage.nodes import Field
-from lineage_bridge_dagster.topics.columns import own_type
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema
+from lineage_bridge_dagster.schemas.columns import own_type
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
 _CONNECT = "org.apache.kafka.connect.data."
 

@@ -25,8 +25,13 @@ from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 from lineage_bridge_dagster.spark.session import SparkResource
-from lineage_bridge_dagster.spark.tableflow.config import Advance, Mode, TopicSchemas, TopicTableConfig
-from lineage_bridge_dagster.spark.tableflow.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
+    Advance,
+    Mode,
+    TopicSchemas,
+    TopicTableConfig,
+)
+from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark_cluster import driver_session
 
 #: Has workers walk chains, however few there are.

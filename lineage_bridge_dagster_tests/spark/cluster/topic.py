@@ -10,11 +10,11 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.schemas.protobuf_files import compiled
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.spark.tableflow.config import TopicSchemas
-from lineage_bridge_dagster.topics.protobuf_files import compiled
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
-from lineage_bridge_dagster_tests.dead_letters.cluster import Cluster
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas
+from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import Cluster
 
 _SCHEMA = RegisteredSchema(
     7, 'syntax = "proto3"; message Order { int64 id = 1; string item = 2; }', "PROTOBUF"

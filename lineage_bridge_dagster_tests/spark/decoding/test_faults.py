@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import decode
 
 if TYPE_CHECKING:

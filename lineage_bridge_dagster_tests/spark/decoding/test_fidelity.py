@@ -10,10 +10,10 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 from hypothesis import HealthCheck, Phase, given, settings
 
+from lineage_bridge_dagster.schemas.protobuf_files import descriptors
+from lineage_bridge_dagster.schemas.schemas import JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topics.protobuf_files import descriptors
-from lineage_bridge_dagster.topics.schemas import JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding import random_avro, random_json, random_protobuf
 from lineage_bridge_dagster_tests.spark.decoding.random_values import Batch, Row, batches, shown
 from lineage_bridge_dagster_tests.spark.records import payload, subject

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import decode, errors
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import decode
 from lineage_bridge_dagster_tests.spark.decoding.test_json import CONNECT, decimal, framed, of
 

@@ -11,10 +11,10 @@ import pytest
 from google.protobuf import message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from lineage_bridge_dagster.schemas.columns import value_type
+from lineage_bridge_dagster.schemas.protobuf_files import descriptors
+from lineage_bridge_dagster.schemas.schemas import JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topics.columns import value_type
-from lineage_bridge_dagster.topics.protobuf_files import descriptors
-from lineage_bridge_dagster.topics.schemas import JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import decode, errors
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from lineage_bridge_dagster.schemas.protobuf_files import compiled
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topics.protobuf_files import compiled
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.spark.decoding.results import Header, decode, errors
 
 if TYPE_CHECKING:

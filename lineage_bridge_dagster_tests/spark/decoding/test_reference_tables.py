@@ -15,16 +15,16 @@ from lineage_bridge_dagster.confluent.graph.column_types import column_types
 from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
 from lineage_bridge_dagster.confluent.graph.type_mapping import compare_columns
 from lineage_bridge_dagster.lineage.nodes import Field
+from lineage_bridge_dagster.schemas.columns import columns_of, table_schema
+from lineage_bridge_dagster.schemas.errors import SchemaError
+from lineage_bridge_dagster.schemas.protobuf_files import descriptors
+from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.types import spelled
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topics.columns import columns_of, table_schema
-from lineage_bridge_dagster.topics.errors import SchemaError
-from lineage_bridge_dagster.topics.protobuf_files import descriptors
-from lineage_bridge_dagster.topics.schemas import AVRO, JSON, RegisteredSchema, SubjectSchemas
-from lineage_bridge_dagster.topics.types import spelled
 from lineage_bridge_dagster_tests.conftest import shared
 from lineage_bridge_dagster_tests.spark.records import payload
-from lineage_bridge_dagster_tests.spark.tableflow.test_debezium import MARK, Source
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.test_debezium import MARK, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

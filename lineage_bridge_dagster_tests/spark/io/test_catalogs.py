@@ -13,13 +13,13 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
-from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.session import SparkResource, spark_session
 from lineage_bridge_dagster_tests.dagster_ui import eventually

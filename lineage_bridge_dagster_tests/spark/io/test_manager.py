@@ -21,10 +21,10 @@ from dagster import (
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName

@@ -11,6 +11,7 @@ from dagster import AssetIn, AssetSpec, asset, materialize
 from pyiceberg.catalog.rest import RestCatalog
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
@@ -18,7 +19,6 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
-from lineage_bridge_dagster.iceberg import quoted
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable

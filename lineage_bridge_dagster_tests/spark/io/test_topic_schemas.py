@@ -14,6 +14,7 @@ from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsRe
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark import session as spark_session
 from lineage_bridge_dagster.spark.io import read
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
@@ -24,7 +25,6 @@ from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster.topics.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     Responder,

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.expressions import AlwaysFalse, BooleanExpression
 
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.iceberg.table_errors import translate
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
 from lineage_bridge_dagster.spark.iceberg_tables import TableName

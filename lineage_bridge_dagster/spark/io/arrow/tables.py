@@ -17,10 +17,10 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import parse_transform
 
+from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
+from lineage_bridge_dagster.catalogs.iceberg.tableflow import is_tableflow_location
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.iceberg import quoted
-from lineage_bridge_dagster.iceberg.table_errors import translate
-from lineage_bridge_dagster.iceberg.tableflow import is_tableflow_location
 from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
 from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.arrow.plan import ArrowState

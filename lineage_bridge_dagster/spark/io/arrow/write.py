@@ -25,10 +25,10 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.guarded import writable
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableConflictError, translate
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.iceberg.guarded import writable
-from lineage_bridge_dagster.iceberg.table_errors import TableConflictError, translate
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.alignment import aligned

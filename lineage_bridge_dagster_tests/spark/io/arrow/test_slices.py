@@ -21,12 +21,12 @@ from dagster import (
     asset,
 )
 
+from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.iceberg.catalogs import open_catalog
 from lineage_bridge_dagster.spark.commits import CommitConflictError, CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind

@@ -1,0 +1,111 @@
+"""The boto3 client for Glue, from settings.
+
+Settings that are left out come from boto3's own configuration chain, including `AWS_ENDPOINT_URL[_GLUE]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import BotoCoreError
+
+from lineage_bridge_dagster.catalogs.glue.errors import THROTTLING_CODES
+from lineage_bridge_dagster.catalogs.glue.fields import report_unknown_fields
+from lineage_bridge_dagster.catalogs.writing.pace import Pace
+from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
+from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
+from lineage_bridge_dagster.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
+
+_STARTED = "lineage_bridge_started"
+_ONCE: ContextVar[bool] = ContextVar("lineage_bridge_sent_once", default=False)
+
+
+@contextmanager
+def sent_once() -> Iterator[None]:
+    """Have Glue clients send each request of this thread once: the caller itself tries again."""
+    token = _ONCE.set(True)
+    try:
+        yield
+    finally:
+        _ONCE.reset(token)
+
+
+def glue_client(
+    settings: AwsSettings,
+    *,
+    pace: Pace | None = None,
+    keys: AwsKeys | None = None,
+    external_id: str | None = None,
+    unknown_fields: bool = True,
+) -> GlueClient:
+    """Create a Glue client with bounded timeouts and retries, which slows down when Glue throttles it.
+
+    Args:
+        settings: the region, endpoint, credentials and catalog. A `role_arn` is assumed with credentials that
+            renew themselves.
+        pace: of all calls of the client; a new one by default.
+        keys: used instead of the credentials that AWS's own chain finds.
+        external_id: what the trust policy of the role asks for, if it does.
+        unknown_fields: report fields that botocore does not know, which whoever writes tables must know of.
+            It takes as long as what botocore does with a response.
+
+    Raises:
+        ConfigurationError: no region is set, the profile is unknown, or the endpoint is malformed.
+    """
+    session = aws_session(settings, keys, external_id)
+    try:
+        client = session.client(
+            "glue", endpoint_url=settings.endpoint_url, config=client_config(MAX_CONCURRENCY)
+        )
+    except (ValueError, BotoCoreError) as error:
+        raise ConfigurationError(
+            f"The Glue client could not be created: {error}",
+            hint="Check LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_AWS_ENDPOINT_URL.",
+        ) from error
+    if unknown_fields:
+        report_unknown_fields(client)
+    _keep_pace(client, pace or Pace())
+    if settings.catalog_id:
+        _use_catalog(client, settings.catalog_id)
+    return client
+
+
+def _keep_pace(client: GlueClient, pace: Pace) -> None:
+    """Let each request, also one that botocore sends again, wait for its turn.
+
+    botocore has a mode of retries for this, `adaptive`, whose pace falls with each of the calls that are
+    refused at the same moment: with 32 threads, to a quarter of what Glue allows.
+    """
+
+    def start(request: AWSRequest, **_: Any) -> None:
+        request.context[_STARTED] = pace.start()
+
+    def end(request_dict: Mapping[str, Any], response: Any = None, **_: Any) -> Any:
+        code = str(response[1].get("Error", {}).get("Code", "")) if response else ""
+        if code in THROTTLING_CODES:
+            pace.refused(request_dict["context"][_STARTED])
+        else:
+            pace.served()
+        # The first answer of these handlers counts: False sends nothing again, None leaves it to botocore.
+        return False if _ONCE.get() else None
+
+    # Before the request is signed: a signature ages.
+    client.meta.events.register_first("request-created.glue", start)
+    client.meta.events.register_first("needs-retry.glue", end)
+
+
+def _use_catalog(client: GlueClient, catalog_id: str) -> None:
+    """Send every call to this account's catalog, unless the call names another one."""
+
+    def set_catalog(params: dict[str, Any], **_: Any) -> None:
+        params.setdefault("CatalogId", catalog_id)
+
+    for operation in ("GetDatabases", "GetTables", "GetTable", "UpdateTable"):
+        client.meta.events.register(f"provide-client-params.glue.{operation}", set_catalog)

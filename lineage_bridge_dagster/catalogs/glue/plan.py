@@ -1,0 +1,182 @@
+"""The plan of a push to one table: a pure function of the table as it is and the lineage that it should have.
+
+The plan changes the parameters under our prefix and our block of the description, carries over every other
+writable field unchanged, and refuses a table with fields that a write might lose.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
+from lineage_bridge_dagster.catalogs.glue.request_size import TooLarge, fitting
+from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange, Refuse, TableState
+from lineage_bridge_dagster.lineage.description import join_description, split_description
+from lineage_bridge_dagster.lineage.documents import (
+    KEY_DIGEST,
+    KEY_LAST_SYNCED,
+    KEY_OWNER,
+    PREFIX,
+    LineageDocument,
+    digest,
+)
+from lineage_bridge_dagster.lineage.lost_detail import held_reason
+from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner, other_owner
+from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
+
+#: Glue's limit `KeyString`, from its API model.
+MAX_KEY_BYTES = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Call `UpdateTable` with `table_input`, bound to the version of `table`.
+
+    Attributes:
+        removal: whether the update removes our lineage without writing a new one.
+    """
+
+    table: GlueTable
+    table_input: Mapping[str, Any] = field(repr=False)
+    removal: bool = False
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        parameters: Mapping[str, str] = self.table_input.get("Parameters", {})
+        return parameters
+
+    @property
+    def description(self) -> str:
+        return str(self.table_input.get("Description", ""))
+
+    @property
+    def before(self) -> TableState:
+        return self.table.state
+
+    @property
+    def after(self) -> TableState:
+        """With the version that the update makes; None if the current one is not a number.
+
+        "A VersionID is a string representation of an integer. Each version is incremented by 1." (Glue's API
+        reference, GetTableVersion)
+        """
+        version = self.table.version_id
+        next_version = str(int(version) + 1) if version and version.isdecimal() else None
+        return TableState(next_version, self.parameters, self.description, self.before.uuid)
+
+
+Plan = NoChange | Update | Refuse | Hold
+
+
+def plan_update(
+    table: GlueTable,
+    document: LineageDocument | None,
+    options: PushOptions,
+    *,
+    complete: bool,
+    now: str,
+) -> Plan:
+    """Plan the push to one table.
+
+    Args:
+        table: the table as it is in Glue.
+        document: the lineage to write; None removes ours.
+        options: what to write. A part that is switched off is not written, removed or compared.
+        complete: whether every scope that the chain passes through was fully read.
+        now: ISO 8601 UTC; it is written only if something else changes.
+    """
+    user_text, current_block = split_description(table.description)
+    current = {key: value for key, value in table.parameters.items() if key.startswith(PREFIX)}
+    block = _new_block(document, user_text, now) if options.set_description else None
+    description = join_description(user_text, block) if options.set_description else table.description
+
+    if document is None and not current and current_block is None:
+        return NoChange()
+    if (reason := refusal(table)) is not None:
+        return Refuse(reason)
+    other = other_owner(current, options)
+    if other and not options.take_over:
+        return Refuse(*foreign_owner(other, current), other)
+    if document is not None:
+        if (reason := _over_limit(document.parameters)) is not None:
+            return Refuse(reason)
+        fitted = fitting(document, _writable(table), description, options.max_request_bytes)
+        if isinstance(fitted, TooLarge):
+            return Refuse(fitted.reason, fitted.hint)
+        document = fitted
+    wanted = dict(document.parameters) if document else {}
+    wanted_digest = digest(wanted if options.set_parameters else {}, block)
+    current_digest = digest(
+        current if options.set_parameters else {}, current_block if options.set_description else None
+    )
+    # The digest leaves out what tells about the push; a removal takes that, too.
+    left = document is None and options.set_parameters and bool(current)
+    # Lineage without an owner, from before there were any, is in sync; its next change names us.
+    if current_digest == wanted_digest and not left and not other:
+        return NoChange()
+    if not complete and (reason := held_reason(current, current_block, document, options)) is not None:
+        return Hold(reason)
+
+    parameters = dict(table.parameters)
+    if options.set_parameters:
+        parameters = {key: value for key, value in parameters.items() if not key.startswith(PREFIX)}
+        if document is not None:
+            parameters |= {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now}
+            if options.owner:
+                parameters[KEY_OWNER] = options.owner
+    return Update(table, table_input_of(table, parameters, description), removal=document is None)
+
+
+def refusal(table: GlueTable) -> str | None:
+    """Why no write to a table is safe; None if it is."""
+    if (reason := table.read_only_reason) is not None:
+        return reason
+    known = writable_fields() | READ_ONLY_FIELDS
+    unknown = sorted(name for name, value in table.raw.items() if name not in known and is_set(value))
+    unknown += table.unknown_fields
+    if unknown:
+        return (
+            f"Glue returned fields that a write might lose: {', '.join(unknown)}. "
+            "A newer boto3 may support them"
+        )
+    if table.version_id is None:
+        return "Glue returned no VersionId, and without it a write could undo another writer's commit"
+    return None
+
+
+def _new_block(document: LineageDocument | None, user_text: str, now: str) -> str | None:
+    """Our block of the description, in the bytes that the user's own text leaves for it."""
+    budget = MAX_DESCRIPTION_BYTES - len(join_description(user_text, "").encode())
+    return document.block(budget, now) if document is not None and budget > 0 else None
+
+
+def _writable(table: GlueTable) -> dict[str, Any]:
+    return {
+        name: value for name, value in table.raw.items() if name in writable_fields() and value is not None
+    }
+
+
+def table_input_of(table: GlueTable, parameters: Mapping[str, str], description: str) -> dict[str, Any]:
+    """The writable fields of the table, with these parameters and this description."""
+    table_input = copy.deepcopy(_writable(table))
+    if parameters or "Parameters" in table_input:
+        table_input["Parameters"] = dict(parameters)
+    if description or table_input.get("Description") == description:
+        table_input["Description"] = description
+    else:
+        table_input.pop("Description", None)
+    return table_input
+
+
+def _over_limit(parameters: Mapping[str, str]) -> str | None:
+    """Why Glue would reject our parameters."""
+    for key, value in parameters.items():
+        if len(key.encode()) > MAX_KEY_BYTES:
+            return f"the key of the parameter {key[:60]}... is over Glue's limit of {MAX_KEY_BYTES} bytes"
+        if (size := len(value.encode())) > MAX_VALUE_BYTES:
+            return f"the parameter {key} would be {size:,} bytes, over Glue's limit of {MAX_VALUE_BYTES:,}"
+    return None

@@ -1,0 +1,74 @@
+"""One parameter of a Glue table, set beside whatever else writes the table.
+
+Iceberg's catalogs keep the parameters that others set. The write is bound to the version that was read, and
+a commit in between means to read again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from lineage_bridge_dagster.catalogs.glue.errors import GlueError, translate
+from lineage_bridge_dagster.catalogs.glue.plan import refusal, table_input_of
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+from lineage_bridge_dagster.catalogs.writing.errors import ConflictError
+from lineage_bridge_dagster.lineage.glue_names import GluePlace
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
+
+#: Attempts against a writer that keeps committing.
+_ATTEMPTS = 8
+
+
+def stamp_table(
+    client: GlueClient,
+    place: GluePlace,
+    name: str,
+    value: str,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Set a parameter of a table, and keep everything else; returns whether it was written.
+
+    Raises:
+        GlueError: the table could not be read or written, or has fields that a write would lose.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception_type(ConflictError),
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.1, max=5),
+        sleep=sleep,
+        reraise=True,
+    )
+    return bool(retrying(_stamp_once, client, place, name, value))
+
+
+def _stamp_once(client: GlueClient, place: GluePlace, name: str, value: str) -> bool:
+    table = GlueReader(client).table(place.database, place.table)
+    if table is None:
+        raise GlueError(f"The table {place.dotted} does not exist in Glue.", hint="It was dropped meanwhile.")
+    if table.parameters.get(name) == value:
+        return False
+    if (reason := refusal(table)) is not None:
+        raise GlueError(
+            f"The parameter {name} cannot be set on the Glue table {place.dotted}: {reason}.",
+            hint="Without it, the table's lineage is not found.",
+        )
+    request: dict[str, Any] = {
+        "DatabaseName": table.database,
+        "TableInput": table_input_of(table, {**table.parameters, name: value}, table.description),
+        "VersionId": table.version_id,
+        "SkipArchive": True,
+        **({"CatalogId": table.catalog_id} if table.catalog_id else {}),
+    }
+    try:
+        client.update_table(**request)
+    except Exception as caught:
+        where, region = f"the table {place.dotted}", client.meta.region_name
+        raise translate(caught, action="glue:UpdateTable", where=where, region=region) from caught
+    return True

@@ -1,0 +1,41 @@
+"""The last commits of tables of a catalog, by what the catalog answers: no file of a table is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, TableState
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
+from lineage_bridge_dagster.catalogs.iceberg.tables import Identifier, open_table
+from lineage_bridge_dagster.errors import LineageBridgeError
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+
+
+def read_states(
+    catalog: Catalog, tables: Collection[Identifier], *, max_concurrency: int = 8
+) -> dict[Identifier, TableState | LineageBridgeError]:
+    """Read the state of many tables, one call for each; an error is returned in place of the state."""
+
+    def state_or_error(name: Identifier) -> TableState | LineageBridgeError:
+        try:
+            return table_state(catalog, name)
+        except (TableError, SnapshotError) as error:
+            return error
+
+    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-states") as pool:
+        return dict(zip(tables, pool.map(state_or_error, tables), strict=True))
+
+
+def table_state(catalog: Catalog, name: Identifier) -> TableState:
+    """Read the state of one table.
+
+    Raises:
+        TableError: The catalog did not return the table.
+        SnapshotError: Its metadata is malformed.
+    """
+    return TableState.parse(json.loads(open_table(catalog, name).metadata.model_dump_json()))

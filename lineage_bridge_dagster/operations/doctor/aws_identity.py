@@ -1,0 +1,100 @@
+"""Who we are to AWS: where the credentials come from, whose they are, and whose catalog is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lineage_bridge_dagster.catalogs.glue.errors import translate
+from lineage_bridge_dagster.config.identity import REGION_VARIABLES
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.operations.doctor.context import Context
+from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, warning
+from lineage_bridge_dagster.operations.doctor.refusals import glue_failure
+
+
+def credentials(context: Context) -> Iterator[Result]:
+    """The source of the credentials, and variables that only look as if they decided about them."""
+    tried = "Looked for AWS credentials in boto3's order."
+    try:
+        found = context.identity()
+    except ConfigurationError as error:
+        yield failed(tried, error.message, error.hint)
+        return
+    if found.source:
+        text = f"They are {found.source}"
+        text += f"; the access key ends in ...{found.key_end}." if found.key_end else "."
+        if found.role_arn:
+            text += f" {found.role_arn} is assumed with them."
+        yield ok(tried, text)
+    else:
+        yield failed(
+            tried,
+            "There are no AWS credentials.",
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or LINEAGE_BRIDGE_AWS_PROFILE, or run where a "
+            "role provides them.",
+        )
+    tried = "Compared AWS's variables with the credentials in use."
+    strays = [stray for stray in found.strays if stray.variable not in REGION_VARIABLES]
+    for stray in strays:
+        yield (failed if stray.breaks else warning)(tried, f"{stray}.", stray.remedy)
+    if not strays:
+        yield ok(tried, "None is stray, and the keys belong together as far as their form tells.")
+
+
+def identity(context: Context) -> Iterator[Result]:
+    """The caller's ARN and account."""
+    tried = f"sts:GetCallerIdentity in {context.region}."
+    try:
+        caller = context.caller()
+    except (ClientError, BotoCoreError) as error:
+        found = translate(error, action="sts:GetCallerIdentity", where="the caller")
+        remedy = found.hint.replace("Glue endpoint", "STS endpoint")
+        yield failed(tried, found.message, remedy or "Check the credentials (see aws.credentials).")
+        return
+    yield ok(tried, f"We are {caller.arn} in account {caller.account}.")
+
+
+def account(context: Context) -> Iterator[Result]:
+    """Whether the catalog's account is the caller's, and the one whose tables were discovered."""
+    own = context.caller().account
+    catalog = context.aws.catalog_id or own
+    tried = f"Compared the caller's account {own} with the catalog's {catalog}."
+    if not (len(catalog) == 12 and catalog.isdigit()):
+        yield failed(
+            tried,
+            "The catalog id is no account id.",
+            "Set LINEAGE_BRIDGE_AWS_CATALOG_ID to the 12 digits of an account, in quotes in YAML.",
+        )
+        return
+    if catalog != own:
+        try:
+            context.glue().get_databases(CatalogId=catalog, MaxResults=1)
+        except (ClientError, BotoCoreError) as error:
+            refused = glue_failure(error, "glue:GetDatabases", f"catalog {catalog}", context.region, tried)
+            yield failed(
+                tried,
+                f"The catalog is another account's, and does not answer: {refused.result}",
+                "If it is the wrong account, unset LINEAGE_BRIDGE_AWS_CATALOG_ID. If it is right, its owner "
+                "must share it: a Glue resource policy (or Lake Formation grants) for "
+                f"arn:aws:iam::{own}:root, besides this identity's own policy.",
+            )
+            return
+        yield ok(tried, "The catalog is another account's, and it answers.")
+    yield from _discovered_accounts(context, catalog, tried)
+
+
+def _discovered_accounts(context: Context, catalog: str, tried: str) -> Iterator[Result]:
+    """The account of the catalog that the last discovery read."""
+    others = sorted({table.text("catalog_id") for table in context.tables()} - {"", catalog})
+    if others:
+        yield failed(
+            tried,
+            f"The last discovery read tables of account {', '.join(others)}, so these credentials are for "
+            "another account than those of the discovery.",
+            "Use credentials of that account, or set LINEAGE_BRIDGE_AWS_CATALOG_ID or _AWS_ROLE_ARN; if the "
+            "account changed on purpose, run the `refresh` job.",
+        )
+    elif catalog == context.aws.catalog_id or context.aws.catalog_id is None:
+        yield ok(tried, "They agree.")

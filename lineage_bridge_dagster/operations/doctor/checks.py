@@ -1,0 +1,76 @@
+"""All checks, in the order in which their findings are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.operations.doctor import (
+    aws_identity,
+    aws_places,
+    catalog_access,
+    dagster_instance,
+    glue_access,
+    glue_pushes,
+    glue_refusals,
+    glue_tables,
+    machine,
+    network,
+    s3_tables,
+)
+from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
+from lineage_bridge_dagster.operations.doctor.finding import Check
+from lineage_bridge_dagster.text import did_you_mean
+
+
+def all_checks() -> list[Check]:
+    """Every check; their names are unique."""
+    return [
+        Check("machine.env_file", "Which variables does a .env file set?", machine.env_file_read),
+        Check("machine.variables", "Are our variables well-formed and read?", machine.variables),
+        Check("machine.packages", "Are Python's packages complete?", machine.packages),
+        Check("machine.java", "Is there a Java that Spark and Flink's parser run on?", machine.java),
+        Check("machine.jars", "Are the Java archives in the cache?", machine.archives),
+        Check("machine.disk", "Is there enough free space?", machine.disk),
+        Check("network.proxies", "Which proxies are set?", network.proxies),
+        Check("network.endpoints", "Can the endpoints be reached?", network.endpoints),
+        Check("network.spark", "Does the Spark master or server answer?", network.spark),
+        *ConfluentKeys().checks(),
+        Check("aws.credentials", "Where do the AWS credentials come from?", aws_identity.credentials),
+        Check("aws.identity", "Who are we to AWS?", aws_identity.identity),
+        Check("aws.account", "Is the catalog in the right account?", aws_identity.account),
+        Check("aws.region", "Is our region that of the tables?", aws_places.region),
+        Check("aws.buckets", "Are the tables' buckets in our region?", aws_places.buckets),
+        Check("glue.read", "May we read the Glue catalog?", glue_access.read),
+        Check("glue.update", "May we write lineage into tables?", glue_access.update),
+        Check("glue.lake_formation", "Does Lake Formation stand in the way?", glue_refusals.lake_formation),
+        Check("glue.refused_writes", "Did Glue refuse writes of the last day?", glue_refusals.refused_writes),
+        Check("glue.pushes", "What does a push write, and what does it keep?", glue_pushes.pushes),
+        Check("glue.missing_tables", "Does Glue have all of Tableflow's tables?", glue_tables.missing),
+        Check("glue.optimizers", "Are table optimizers off for Tableflow's tables?", glue_tables.optimizers),
+        Check("glue.athena_names", "Which names must Athena quote?", glue_tables.athena_names),
+        Check("catalogs.reach", "Does each catalog of Iceberg tables take us?", catalog_access.reach),
+        Check("catalogs.writes", "Does each take writes, or is it read-only?", catalog_access.writes),
+        Check("catalogs.s3tables", "Is the federation of S3 Tables set up?", s3_tables.federation),
+        Check("dagster.home", "Does Dagster have a home?", dagster_instance.home),
+        Check("dagster.daemon", "Is the daemon running?", dagster_instance.daemon),
+        Check("dagster.sensor", "Is the lineage sensor on, and does it work?", dagster_instance.sensor),
+        Check("dagster.state", "How old is the stored discovery?", dagster_instance.state),
+    ]
+
+
+def selected(checks: Iterable[Check], names: Iterable[str]) -> list[Check]:
+    """The checks with these names or areas; all of them without names.
+
+    Raises:
+        ConfigurationError: there is no such check or area.
+    """
+    every = list(checks)
+    wanted = set(names)
+    known = {check.name for check in every} | {check.area for check in every}
+    if unknown := sorted(wanted - known):
+        raise ConfigurationError(
+            f"There is no check {unknown[0]!r}.",
+            hint=f"{did_you_mean(unknown[0], known)}`lineage-bridge doctor --list` shows all of them.",
+        )
+    return [check for check in every if not wanted or wanted & {check.name, check.area}]

@@ -1,0 +1,229 @@
+"""What the checks share: settings, AWS clients, the last discovery, and the secrets to hide.
+
+Each is made at its first use and once, whichever check comes first; its failure is every user's failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from botocore.config import Config
+
+from lineage_bridge_dagster.config.aws import aws_session
+from lineage_bridge_dagster.config.env_file import env_variables
+from lineage_bridge_dagster.config.identity import caller_of, identity_of
+from lineage_bridge_dagster.config.settings import (
+    AwsSettings,
+    ConfluentSettings,
+    Given,
+    PushSettings,
+    Settings,
+)
+from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
+    from pyiceberg.catalog import Catalog
+
+T = TypeVar("T")
+
+#: Shorter texts are no secrets of any service, and hiding them would garble words.
+_SHORTEST_SECRET = 8
+#: Variables with secrets outside the settings.
+_SECRET_VARIABLES = (
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+)
+_CONNECT_TIMEOUT_SECONDS = 5
+_READ_TIMEOUT_SECONDS = 15
+_ATTEMPTS = 2
+
+
+class Once(Generic[T]):
+    """A value that is made at the first call, by one thread; others wait for it. An error is kept too."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._value: tuple[T] | None = None
+        self._error: Exception | None = None
+
+    def __call__(self) -> T:
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            if self._value is None:
+                try:
+                    self._value = (self._make(),)
+                except Exception as error:
+                    self._error = error
+                    raise
+            return self._value[0]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDiscovery:
+    """A discovery, and where it was found, as a phrase."""
+
+    discovery: Discovery
+    source: str
+
+
+class Context:
+    """Everything that checks ask for; thread-safe.
+
+    Args:
+        stored: finds the last discovery; returns None if there is none.
+        variables: by default the environment's and those of a `.env` file.
+        clients: replaces AWS clients, by service.
+        given: fields by group that take precedence over the variables.
+    """
+
+    def __init__(
+        self,
+        stored: Callable[[], StoredDiscovery | None] = lambda: None,
+        *,
+        variables: Mapping[str, str] | None = None,
+        clients: Mapping[str, Any] | None = None,
+        given: Given | None = None,
+    ) -> None:
+        self._given = given
+        self._explicit = variables is not None
+        self.dotenv: Mapping[str, str] = {} if self._explicit else env_variables()
+        self.variables: Mapping[str, str] = (
+            dict(variables) if variables is not None else {**self.dotenv, **os.environ}
+        )
+        self._clients = dict(clients or {})
+        self._confluent = Once(lambda: self._settings("confluent").confluent)
+        self._aws = Once(lambda: self._settings("aws").aws)
+        self._push = Once(lambda: self._settings("push").push)
+        #: Every catalog of Iceberg tables, and those of Tableflow in the places that the last discovery
+        #: found. Raises `ConfigurationError`.
+        self.catalogs = Once(lambda: self._settings("catalogs").all_catalogs(self.tableflow_places()))
+        self._opened: dict[str, Once[Catalog]] = {}
+        #: Where the credentials come from. Raises `ConfigurationError` if they can't be read.
+        self.identity = Once(lambda: identity_of(self.aws, self.variables, self.dotenv))
+        #: Who AWS says that we are. Raises errors of botocore, and `ConfigurationError`.
+        self.caller = Once(lambda: caller_of(self.aws, self.client("sts")))
+        self.stored = Once(stored)
+
+    @property
+    def confluent(self) -> ConfluentSettings:
+        """Raises:
+        ConfigurationError: a setting is malformed.
+        """
+        return self._confluent()
+
+    @property
+    def aws(self) -> AwsSettings:
+        """Raises:
+        ConfigurationError: a setting is malformed.
+        """
+        return self._aws()
+
+    @property
+    def push(self) -> PushSettings:
+        """Raises:
+        ConfigurationError: a setting is malformed.
+        """
+        return self._push()
+
+    @property
+    def region(self) -> str:
+        """The region of our AWS clients.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
+        return str(aws_session(self.aws).region_name)
+
+    def client(self, service: str) -> Any:
+        """A client with our identity and region, and short timeouts.
+
+        Raises:
+            ConfigurationError: no region, or an unknown profile.
+        """
+        if service in self._clients:
+            return self._clients[service]
+        config = Config(
+            connect_timeout=_CONNECT_TIMEOUT_SECONDS,
+            read_timeout=_READ_TIMEOUT_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+        )
+        session: Any = aws_session(self.aws)
+        return session.client(service, config=config)
+
+    def glue(self) -> GlueClient:
+        """The client that pushes use."""
+        if "glue" in self._clients:
+            client: GlueClient = self._clients["glue"]
+            return client
+        from lineage_bridge_dagster.catalogs.glue.client import glue_client
+
+        return glue_client(self.aws)
+
+    def catalog(self, name: str) -> Catalog:
+        """A catalog through PyIceberg, opened once.
+
+        Raises:
+            ConfigurationError: there is none of this name, or a secret is missing.
+            CatalogError: it cannot be reached, or refuses us.
+        """
+        from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+
+        return self._opened.setdefault(name, Once(lambda: open_catalog(self.catalogs(), name)))()
+
+    def tables(self) -> Iterator[GlueTableNode]:
+        """The Glue tables of the last discovery; none without one."""
+        if (stored := self.stored()) is not None:
+            yield from map(GlueTableNode.of, glue_tables(stored.discovery.graph))
+
+    def tableflow_places(self) -> list[TableflowPlace]:
+        """The environments and regions in which Tableflow has tables; none without a discovery."""
+        found: list[TableflowPlace] = []
+        # A discovery that cannot be read is a finding of its own.
+        with contextlib.suppress(Exception):
+            if (stored := self.stored()) is not None:
+                found = [TableflowPlace(*place) for place in tableflow_places(stored.discovery.graph)]
+        return found
+
+    def unplaced(self) -> list[str]:
+        """The entries for Tableflow's catalogs that stand for none, as no place is known."""
+        named = self._settings("catalogs").catalogs.named.values()
+        entries = [each for each in named if not each.is_one_catalog]
+        return [
+            each.name
+            for each in entries
+            if not any(each.for_tableflow(place) for place in self.tableflow_places())
+        ]
+
+    def hide(self, text: str) -> str:
+        """The text with every known secret replaced."""
+        for secret in self._secrets():
+            text = text.replace(secret, "****")
+        return text
+
+    def _secrets(self) -> list[str]:
+        values = [self.variables.get(name, "") for name in _SECRET_VARIABLES]
+        values += [text for name, text in self.variables.items() if "API_SECRET" in name]
+        # Malformed settings are a finding of their own.
+        with contextlib.suppress(Exception):
+            values += [one.secret.get_secret_value() for one in self.confluent.credentials.values()]
+        with contextlib.suppress(Exception):
+            for catalog in self.catalogs().values():
+                values.append(self.variables.get(catalog.token_variable, ""))
+                values.append(self.variables.get(catalog.credential_variable, "").partition(":")[2])
+        return sorted({value for value in values if len(value) >= _SHORTEST_SECRET}, key=len, reverse=True)
+
+    def _settings(self, group: str) -> Settings:
+        variables = self.variables if self._explicit else None
+        return Settings.from_env(variables, groups=[group], given=self._given)

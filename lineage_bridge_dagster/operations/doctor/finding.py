@@ -1,0 +1,115 @@
+"""What a check found: a status, what was tried, what came back, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.text import counted
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.operations.doctor.context import Context
+
+#: Seconds that a check may take, waits for other checks' answers included.
+TIME_LIMIT_SECONDS = 60.0
+
+
+class Status(StrEnum):
+    """How well it is. What could not be verified is a warning, what does not apply is skipped."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check found.
+
+    Attributes:
+        check: the check's name, such as `glue.read`.
+        tried: the call, or what was compared.
+        result: what came back.
+        remedy: what to do; empty if there is nothing to do.
+    """
+
+    check: str
+    status: Status
+    tried: str
+    result: str
+    remedy: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        return {name: str(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finding before it has the name of its check."""
+
+    status: Status
+    tried: str
+    result: str
+    remedy: str = ""
+
+    def of(self, check: str, hide: Callable[[str], str] = str) -> Finding:
+        """As a check's finding, with secrets hidden."""
+        return Finding(check, self.status, hide(self.tried), hide(self.result), hide(self.remedy))
+
+
+def ok(tried: str, result: str, remedy: str = "") -> Result:
+    return Result(Status.OK, tried, result, remedy)
+
+
+def warning(tried: str, result: str, remedy: str = "") -> Result:
+    return Result(Status.WARNING, tried, result, remedy)
+
+
+def failed(tried: str, result: str, remedy: str = "") -> Result:
+    return Result(Status.FAILED, tried, result, remedy)
+
+
+def skipped(tried: str, result: str, remedy: str = "") -> Result:
+    return Result(Status.SKIPPED, tried, result, remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check: its name, the area before the dot, and a question that it answers.
+
+    `run` yields what it finds. An exception that it raises becomes a finding.
+    """
+
+    name: str
+    question: str
+    run: Callable[[Context], Iterable[Result]]
+    time_limit: float = TIME_LIMIT_SECONDS
+
+    @property
+    def area(self) -> str:
+        return self.name.partition(".")[0]
+
+
+def counts(findings: Iterable[Finding]) -> dict[str, int]:
+    """The number of findings by status, for every status."""
+    found = Counter(str(finding.status) for finding in findings)
+    return {str(status): found[status] for status in Status}
+
+
+def report(findings: Sequence[Finding]) -> dict[str, Any]:
+    """All findings as one JSON object."""
+    totals = counts(findings)
+    return {
+        "ok": not totals[Status.FAILED] and not totals[Status.WARNING],
+        "counts": totals,
+        "findings": [finding.to_json() for finding in findings],
+    }
+
+
+def summary(findings: Iterable[Finding]) -> str:
+    """Such as `1 failed, 20 ok, 2 skipped`."""
+    return counted({status: count for status, count in counts(findings).items() if count})

@@ -1,0 +1,60 @@
+"""What an inventory collector uses beside the Glue catalog: other regions, S3, KMS, secrets and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lineage_bridge_dagster.operations.iam.statements import Statement, allow
+
+KMS_KEY = "<KMS_KEY_ARN>"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorScope:
+    """What a collector uses beside the Glue catalog of one region.
+
+    Attributes:
+        regions: that it reads; empty: the region of the whole scope.
+        landing: bucket and prefix of its files, as `bucket/prefix`; empty without one in S3.
+        mark: likewise of its high-water mark.
+        kms_key: ARN or id of the key that both are encrypted with.
+        secrets: names or ARNs of the secrets with its variables.
+        tags: whether it reads Lake Formation tags.
+    """
+
+    regions: tuple[str, ...] = ()
+    landing: str = ""
+    mark: str = ""
+    kms_key: str = ""
+    secrets: tuple[str, ...] = field(default_factory=tuple)
+    tags: bool = False
+
+    def s3_statements(self, partition: str, key_prefix: str) -> Iterator[Statement]:
+        """What it writes to S3, and of its mark also reads.
+
+        Args:
+            partition: of AWS.
+            key_prefix: what stands before the id of a KMS key in its ARN.
+        """
+        s3 = f"arn:{partition}:s3:::"
+        if self.landing:
+            writes = ("s3:AbortMultipartUpload", "s3:PutObject")
+            yield allow("LandCollectorFiles", writes, [f"{s3}{self.landing}/*"])
+        if self.mark:
+            bucket, _, prefix = self.mark.partition("/")
+            changes = ("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject")
+            yield allow("KeepCollectorMark", changes, [f"{s3}{self.mark}/*"])
+            # S3 answers GetObject that there is no mark, rather than that it is denied, to whom may list the
+            # bucket; that call has no prefix.
+            condition = {"StringLikeIfExists": {"s3:prefix": [f"{prefix}/*"]}} if prefix else None
+            yield allow("ListCollectorMarks", ("s3:ListBucket",), [f"{s3}{bucket}"], condition)
+        if self.kms_key and (self.landing or self.mark):
+            # Uploads in parts, and the mark, are read as well.
+            key = self.kms_key
+            if not key.startswith("arn:"):
+                # A policy names a key, never its alias.
+                key = KMS_KEY if key.startswith("alias/") else f"{key_prefix}{key}"
+            elif ":alias/" in key:
+                key = KMS_KEY
+            yield allow("EncryptCollectorFiles", ("kms:Decrypt", "kms:GenerateDataKey"), [key])

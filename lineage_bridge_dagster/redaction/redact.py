@@ -1,0 +1,51 @@
+"""Masking secrets in texts, SQL and configurations before they reach state, logs or Glue.
+
+Every function accepts any text, never raises, is idempotent, and takes time linear in the text's length: the
+expressions are possessive or bounded, so that no text causes long backtracking. `secret_keys` recognizes
+keys, `secret_values` values, `secret_texts` the two together; `sql_literals` reads SQL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from lineage_bridge_dagster.redaction.keys import is_secret_key
+from lineage_bridge_dagster.redaction.sql_literals import redact_sql
+from lineage_bridge_dagster.redaction.texts import redact_text
+from lineage_bridge_dagster.redaction.values import MASK, is_harmless, masked_values
+
+__all__ = ["MASK", "redact_config", "redact_key", "redact_sql", "redact_text", "redact_value"]
+
+#: Debezium has the salt of its hashes in the name of a setting.
+_SALT = re.compile(r"(?<=\.with\.salt\.).+", re.DOTALL)
+
+
+#: Last words of settings that map or list names of topics, tables and columns: `passwords:PASSWORDS` is none.
+_NAMES = re.compile(r"(?i)(?:map|renames|(?:include|exclude|white|black)[._-]?list)$")
+
+
+def redact_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Mask the secrets of a configuration, also nested ones; masked values and references are kept."""
+    return {redact_key(str(key)): redact_value(str(key), value) for key, value in config.items()}
+
+
+def redact_key(key: str) -> str:
+    """Mask a secret in the key of a setting."""
+    return _SALT.sub(MASK, key)
+
+
+def redact_value(key: str, value: Any) -> Any:
+    """Mask a value of a configuration: all of it if the key is a secret's, else the secrets in it."""
+    if isinstance(value, Mapping):
+        return redact_config(value)
+    if isinstance(value, list | tuple):
+        return [redact_value(key, item) for item in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if is_secret_key(key):
+        return value if is_harmless(str(value)) else MASK
+    if not isinstance(value, str):
+        return value
+    return masked_values(value) if _NAMES.search(key) and "header" not in key else redact_text(value)

@@ -1,0 +1,99 @@
+"""Protobuf schemas, compiled by Google's `protoc` to descriptors.
+
+What a schema may import without a reference, as in Confluent's registry: `google/protobuf`, `google/type`,
+`confluent/meta.proto` and `confluent/type/decimal.proto`.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from lineage_bridge_dagster.schemas.errors import SchemaError
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
+
+_NAME = "registered_schema.proto"
+_HINT = "Correct the schema or its references in the Schema Registry."
+#: Seconds; a schema takes less than one.
+_TIMEOUT = 60
+
+_CONFLUENT = {
+    "confluent/meta.proto": """
+        syntax = "proto3";
+        package confluent;
+        import "google/protobuf/descriptor.proto";
+        message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }
+        extend google.protobuf.FileOptions { Meta file_meta = 1088; }
+        extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
+        extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
+        extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
+        extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
+    """,
+    "confluent/type/decimal.proto": """
+        syntax = "proto3";
+        package confluent.type;
+        message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
+    """,
+}
+
+
+@lru_cache(maxsize=1000)
+def compiled(schema: RegisteredSchema) -> bytes:
+    """The descriptors of a schema and of all that it imports, the schema's own last.
+
+    Returns:
+        A serialized `FileDescriptorSet` with comments.
+
+    Raises:
+        SchemaError: the text is no Protobuf schema, or an import is missing.
+    """
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in {**_CONFLUENT, **dict(schema.references), _NAME: schema.text}.items():
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.name:
+                raise SchemaError(f"The reference {name!r} is no name of a file.", hint=_HINT)
+            file = root / "files" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        out = root / "out"
+        # A process of its own: the compiler writes its errors past Python.
+        command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{root / 'files'}"]
+        command += [f"-I{folder}" for folder in (_folder("grpc_tools") / "_proto", _google_types())]
+        command += ["--include_imports", "--include_source_info", f"--descriptor_set_out={out}", _NAME]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_TIMEOUT, cwd=folder, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise SchemaError(f"The Protobuf compiler took over {_TIMEOUT} s.", hint=_HINT) from error
+        if done.returncode or not out.exists():
+            lines = [line for line in done.stderr.splitlines() if "warning" not in line.lower()]
+            reason = "; ".join(line.replace(f"{root / 'files'}/", "") for line in lines[:3]) or "no message"
+            raise SchemaError(f"The schema is not a Protobuf schema: {reason}", hint=_HINT)
+        return out.read_bytes()
+
+
+def descriptors(schema: RegisteredSchema) -> FileDescriptorSet:
+    """As `compiled`, parsed."""
+    return FileDescriptorSet.FromString(compiled(schema))
+
+
+def _folder(package: str) -> Path:
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise SchemaError(
+            f"Protobuf schemas need the package {package}, which is not installed.",
+            hint="Install the project's dependencies: make setup.",
+        )
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _google_types() -> Path:
+    return _folder("google.type").parent.parent

@@ -1,0 +1,205 @@
+"""The creation of a topic's table, and the tables that are not its own."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lineage_bridge_dagster.schemas.types import Path
+from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.iceberg_tables import (
+    TableName,
+    ensure_namespace,
+    no_warehouse,
+)
+from lineage_bridge_dagster.spark.java_errors import java_classes
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
+    MODE,
+    ORIGIN,
+    NotOurTableError,
+    TopicTableConfig,
+)
+from lineage_bridge_dagster.topic_to_iceberg.loading.layout import partition_spec, sort_order
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+#: Types that Iceberg takes as a row's identifier.
+_IDENTIFYING = ("int", "long", "string", "binary", "boolean", "date", "timestamp", "decimal", "uuid", "fixed")
+
+_PROPERTIES = {
+    "format-version": "2",
+    # Batches are written to a branch of the table.
+    "write.wap.enabled": "true",
+    # Pushes of lineage update the same Glue table, and so may change its version during a commit.
+    "commit.retry.num-retries": "20",
+    "commit.retry.min-wait-ms": "50",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "write.parquet.compression-codec": "zstd",
+    # Level 3, the default, takes twice the CPU time of all reading and decoding, for a tenth of the size.
+    "write.parquet.compression-level": "1",
+    # Steps are small and frequent: a shuffle before each write would be most of its cost.
+    "write.distribution-mode": "none",
+}
+#: Deletes are files of positions, which all engines read; rewriting files would cost the whole table.
+_MERGED = {
+    "write.delete.mode": "merge-on-read",
+    "write.update.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.merge.distribution-mode": "none",
+    # Another row of a batch's keys cannot have been committed: see `staging`.
+    "write.merge.isolation-level": "snapshot",
+}
+
+_log = logging.getLogger(__name__)
+
+
+def ensure_table(
+    spark: SparkSession,
+    config: TopicTableConfig,
+    schema: StructType,
+    identifiers: Sequence[str],
+    comments: Mapping[Path, str],
+) -> None:
+    """Create the database and the table if they do not exist.
+
+    Args:
+        spark: the session.
+        config: the table.
+        schema: its columns.
+        identifiers: the columns that identify a row, which have no nulls; empty if rows have none.
+        comments: of its columns, by their paths.
+
+    Raises:
+        NotOurTableError: there is a table of this name that is not this topic's, in this mode.
+        ConfigurationError: the partitions or the sort order do not suit the columns.
+    """
+    table = classic.find_table(spark, config.name.sql)
+    if table is not None and not _makes_way(table, config):
+        check_own(classic.plain(spark, table.properties()), str(table.location()), config)
+        return
+    if table is not None:
+        drop(spark, config.name)
+    java_schema = iceberg_schema(spark, schema, identifiers, comments)
+    spec = partition_spec(spark, java_schema, config.partition_by)
+    order = sort_order(spark, java_schema, config.sort_by)
+    ensure_namespace(spark, config.name.catalog, config.name.database)
+    catalog = classic.java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergCatalog(
+        classic.java_session(spark), config.name.catalog
+    )
+    levels = classic.string_array(spark, config.name.database)
+    namespace = classic.java_class(spark, "org.apache.iceberg.catalog.Namespace").of(levels)
+    name = classic.java_class(spark, "org.apache.iceberg.catalog.TableIdentifier").of(
+        namespace, config.name.table
+    )
+    builder = catalog.buildTable(name, java_schema).withPartitionSpec(spec).withSortOrder(order)
+    if config.location:
+        builder = builder.withLocation(config.location)
+    for key, value in table_properties(config).items():
+        builder = builder.withProperty(key, value)
+    try:
+        created = builder.create()
+    except Exception as error:
+        if (reason := no_warehouse(error, config.name)) is not None:
+            raise reason from error
+        if "AlreadyExistsException" not in java_classes(error):
+            raise
+        raise NotOurTableError(
+            f"{config.name} was created by someone else at the same time, or is not an Iceberg table.",
+            hint="Run this again, or give the topic's table another name.",
+        ) from error
+    _log.info("Created %s at %s", config.name, created.location())
+
+
+def is_there(spark: SparkSession, config: TopicTableConfig) -> bool:
+    """Whether the table exists, and need not make way for one at another location.
+
+    Raises:
+        NotOurTableError: there is a table of this name that is not this topic's, in this mode.
+    """
+    table = classic.find_table(spark, config.name.sql)
+    if table is None or _makes_way(table, config):
+        return False
+    check_own(classic.plain(spark, table.properties()), str(table.location()), config)
+    return True
+
+
+def _makes_way(table: Any, config: TopicTableConfig) -> bool:
+    return bool(config.replace_moved and config.location and str(table.location()) != config.location)
+
+
+def drop(spark: SparkSession, table: TableName) -> None:
+    """Drop the table from the catalog; its files stay."""
+    spark.sql(f"DROP TABLE IF EXISTS {table.sql}")
+    _log.info("Dropped %s from the catalog", table)
+
+
+def table_properties(config: TopicTableConfig) -> dict[str, str]:
+    """The properties of a new table; the configured ones take precedence over the defaults."""
+    merged = _MERGED if config.mode != "append" else {}
+    own = {MODE: config.mode, **({ORIGIN: config.origin} if config.origin else {})}
+    return {**_PROPERTIES, **merged, **config.properties, **own}
+
+
+def iceberg_schema(
+    spark: SparkSession,
+    schema: StructType,
+    identifiers: Sequence[str],
+    comments: Mapping[Path, str],
+) -> Any:
+    """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required."""
+    parser = classic.java_class(spark, "org.apache.iceberg.SchemaParser")
+    document = json.loads(parser.toJson(classic.java_schema(spark, schema)))
+    _comment(document, (), comments)
+    found = [column for column in document["fields"] if column["name"] in identifiers]
+    for column in found:
+        column["required"] = True
+    if found and all(_identifies(column["type"]) for column in found):
+        document["identifier-field-ids"] = [column["id"] for column in found]
+    return parser.fromJson(json.dumps(document))
+
+
+def _comment(kind: Any, path: Path, comments: Mapping[Path, str]) -> None:
+    """Put comments into a type as Iceberg writes it in JSON."""
+    if not isinstance(kind, dict):
+        return
+    for each in kind.get("fields", ()):
+        inner = (*path, each["name"])
+        if inner in comments:
+            each["doc"] = comments[inner]
+        _comment(each["type"], inner, comments)
+    for part in ("element", "key", "value"):
+        _comment(kind.get(part), (*path, part), comments)
+
+
+def _identifies(kind: object) -> bool:
+    return isinstance(kind, str) and kind.startswith(_IDENTIFYING)
+
+
+def check_own(properties: dict[str, str], location: str, config: TopicTableConfig) -> None:
+    """Refuse a table that is not this topic's, in this mode.
+
+    A table without properties of ours is one only if it is at the location that Tableflow gave the topic.
+    """
+    name, mode = config.name, properties.get(MODE)
+    if mode is None and not (config.replace_moved and location == config.location):
+        raise NotOurTableError(
+            f"{name} exists and was not created from a topic: it has no property {MODE}.",
+            hint="Give the topic's table another name, or drop the existing table.",
+        )
+    origin = properties.get(ORIGIN, "")
+    if origin and config.origin and origin != config.origin:
+        raise NotOurTableError(
+            f"{name} is the table of topic {origin}, and not of {config.origin}. Nothing was written.",
+            hint="Give one of the two topics' tables another name: names are folded to lower case in Glue.",
+        )
+    if mode is not None and mode != config.mode:
+        raise NotOurTableError(
+            f"{name} was created in mode {mode}, which cannot be changed to {config.mode}.",
+            hint=f"Set mode: {mode}; or name another table, which is then loaded from the topic's beginning; "
+            "or drop this one.",
+        )

@@ -1,0 +1,219 @@
+"""The rows that a table gets for a range of records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.schemas.columns import metadata_name, optional_key_fields
+from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.changes import (
+    DELETED,
+    TRUNCATED,
+    compared,
+    latest,
+    with_changes,
+)
+from lineage_bridge_dagster.topic_to_iceberg.loading.columns import (
+    ERROR,
+    KIND,
+    SCHEMA_IDS,
+    Decoders,
+    good,
+    key_columns,
+    rows,
+    with_decoded,
+)
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import Evolved
+from lineage_bridge_dagster.topic_to_iceberg.loading.unavailable import (
+    UNAVAILABLE,
+    kept_fields,
+    number,
+    with_unavailable,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Observation
+    from pyspark.sql.types import DataType, StructType
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Rows for a table, or the changes to them.
+
+    Attributes:
+        frame: the table's columns, and those of `added`.
+        keys: the columns that identify a row; empty if rows are appended.
+        kept: the columns that keep their values where `_unavailable` says so.
+        truncated: whether all other rows are to be deleted.
+    """
+
+    frame: DataFrame
+    keys: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    truncated: bool = False
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The columns of the frame that are not the table's: `_deleted` and `_unavailable`."""
+        return (*((DELETED,) if self.keys else ()), *((UNAVAILABLE,) if self.kept else ()))
+
+    @property
+    def columns(self) -> StructType:
+        """The table's columns."""
+        return self.frame.drop(*self.added).schema
+
+
+def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
+    """Decoded records with `_error`, why one cannot be a row."""
+    frame = with_changes(with_decoded(records, decoders), topic, config, decoders.key)
+    return frame if decoders.placeholder is None else with_unavailable(frame, decoders.placeholder)
+
+
+def measured(records: DataFrame) -> tuple[int, int]:
+    """The number of records, and the bytes of their keys and values."""
+    from pyspark.sql import functions as F
+
+    found = records.agg(F.count(F.lit(1)).alias("n"), _bytes("key", "value")).collect()[0]
+    return int(found["n"]), int(found["bytes"] or 0)
+
+
+def _bytes(key: str, value: str) -> Column:
+    """The bytes of all keys and values, as `bytes`; null if there are no records."""
+    from pyspark.sql import functions as F
+
+    sizes = [F.coalesce(F.length(quoted(side)), F.lit(0)).cast("long") for side in (key, value)]
+    return F.sum(sizes[0] + sizes[1]).alias("bytes")
+
+
+def all_become_rows(config: TopicTableConfig, decoders: Decoders) -> bool:
+    """Whether each record becomes a row with its bytes and all of its values, or the query fails."""
+    is_strict = config.mode == "append" and config.failures == "SUSPEND" and config.raw_columns
+    return is_strict and decoders.placeholder is None
+
+
+def counted(rows: DataFrame, config: TopicTableConfig, observation: Observation) -> DataFrame:
+    """Rows, one for each record, that are counted as `table_rows` counts records.
+
+    Spark copies each row once more at an observation in the middle of a query, and not at its end.
+    """
+    from pyspark.sql import functions as F
+
+    count = F.count(F.lit(1))
+    size = _bytes(*(metadata_name(f"raw-{side}", config.portable_names) for side in ("key", "value")))
+    return rows.observe(observation, count.alias("n"), count.alias("good"), size)
+
+
+def tallied(judged: DataFrame) -> tuple[int, int]:
+    """The number of `judged` records, and of those that can be rows, by a query of its own."""
+    from pyspark.sql import functions as F
+
+    good = F.count_if(F.col(ERROR).isNull()).alias("good")
+    found = judged.agg(F.count(F.lit(1)).alias("n"), good).collect()[0]
+    return int(found["n"]), int(found["good"])
+
+
+def table_rows(
+    judged: DataFrame,
+    decoders: Decoders,
+    config: TopicTableConfig,
+    observation: Observation | None = None,
+    *,
+    truncated_at: int | None = None,
+) -> TableRows:
+    """The rows for `judged` records.
+
+    Args:
+        judged: the records.
+        decoders: the topic's.
+        config: the table's.
+        observation: counts the records, as `n`, with their `bytes`, as `good` those that can be rows, and as
+            `unavailable` the values that Debezium did not get, if there can be any.
+        truncated_at: the offset of a truncation in the only partition: all before it is gone.
+
+    Raises:
+        SuspendedError: the record's key cannot identify a row.
+    """
+    from pyspark.sql import functions as F
+
+    frame = judged.drop(KIND, *SCHEMA_IDS)
+    if observation is not None:
+        can_be_row = F.count_if(F.col(ERROR).isNull()).alias("good")
+        count = F.count(F.lit(1)).alias("n")
+        counts = [can_be_row, _bytes("key", "value")]
+        if UNAVAILABLE in frame.columns:
+            counts.append(F.sum(F.when(F.col(ERROR).isNull(), number(frame))).alias("unavailable"))
+        frame = frame.observe(observation, count, *counts)
+    frame = good(frame, strict=config.failures == "SUSPEND")
+    portable, raw = config.portable_names, config.raw_columns
+    if config.mode == "append":
+        return TableRows(frame.select(*rows(frame, decoders, portable=portable, raw=raw)))
+    key = key_columns(frame, decoders.key)
+    kinds = {field.name: field for field in frame.select(*(c.alias(n) for n, c in key.items())).schema}
+    for name, field in kinds.items():
+        _check_comparable(name, field.dataType, config)
+    frame = frame.withColumns({f"_by_{name}": column for name, column in key.items()})
+    by = [F.expr(compared(quoted(f"_by_{name}"), kinds[name].dataType)) for name in key]
+    frame = frame.where(
+        ~F.col(TRUNCATED) & (F.col("offset") > (-1 if truncated_at is None else truncated_at))
+    )
+    kept = tuple(name for name in kept_fields(frame) if name not in key)
+    frame = latest(frame, by, kept)
+    columns = rows(frame, decoders, portable=portable, raw=raw, key_wins=True)
+    keys = (metadata_name("partition", portable), *key)
+    found = TableRows(frame, keys, kept, truncated_at is not None)
+    return replace(found, frame=frame.select(*columns, *found.added))
+
+
+def required_keys(rows: TableRows, key: SubjectSchemas) -> tuple[str, ...]:
+    """The columns that identify a row, if none of them can be null; else none."""
+    return () if optional_key_fields(key) else rows.keys
+
+
+def _check_comparable(name: str, kind: DataType, config: TopicTableConfig) -> None:
+    if "map<" in kind.simpleString():
+        raise SuspendedError(
+            f"{config.name}: the key's field {name} holds a map, which cannot identify a row.",
+            hint="Key the topic by fields without maps, or set mode: append.",
+        )
+
+
+def matching(rows: TableRows, kinds: Mapping[str, DataType]) -> str:
+    """The condition that a row `t` of the table and a change `s` have one key, in SQL."""
+    return " AND ".join(
+        f"{compared(f't.{quoted(name)}', kinds[name])} <=> {compared(f's.{quoted(name)}', kinds[name])}"
+        for name in rows.keys
+    )
+
+
+def merge_statement(rows: TableRows, target: str, source: str, table: Evolved) -> str:
+    """The MERGE INTO statement of changes by key.
+
+    Args:
+        rows: the changes.
+        target: the table's quoted name.
+        source: the name of the view of the changes, which have all of the table's columns.
+        table: the table.
+    """
+    kinds = {each.name: each.dataType for each in table.columns}
+    on = matching(rows, kinds)
+    values = {name: f"s.{quoted(name)}" for name in kinds}
+    for flag in rows.kept:
+        name = table.name(flag)
+        values[name] = f"if(s.{quoted(UNAVAILABLE, flag)}, t.{quoted(name)}, s.{quoted(name)})"
+    sets = ", ".join(f"t.{quoted(name)} = {value}" for name, value in values.items())
+    names, new = ", ".join(map(quoted, kinds)), ", ".join(f"s.{quoted(name)}" for name in kinds)
+    rest = ("WHEN NOT MATCHED BY SOURCE THEN DELETE",) if rows.truncated else ()
+    return "\n".join(
+        (
+            f"MERGE INTO {target} t USING {source} s ON {on}",
+            f"WHEN MATCHED AND s.{quoted(DELETED)} THEN DELETE",
+            f"WHEN MATCHED THEN UPDATE SET {sets}",
+            f"WHEN NOT MATCHED AND NOT s.{quoted(DELETED)} THEN",
+            f"INSERT ({names}) VALUES ({new})",  # noqa: S608 - all quoted
+            *rest,
+        )
+    )

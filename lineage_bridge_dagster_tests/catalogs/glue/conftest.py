@@ -1,0 +1,46 @@
+"""A strict Glue for each test, and the product's client for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
+
+    from lineage_bridge_dagster.embedded.aws import StrictAws
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+
+
+@pytest.fixture
+def aws(credentials: None) -> Iterator[StrictAws]:
+    from lineage_bridge_dagster.embedded.aws import StrictAws
+
+    with StrictAws() as server:
+        yield server
+
+
+@pytest.fixture
+def client(aws: StrictAws) -> GlueClient:
+    return glue_client(AwsSettings(region=REGION, endpoint_url=aws.endpoint_url))
+
+
+@pytest.fixture
+def catalog(aws: StrictAws) -> Catalog:
+    """What others do to the catalog."""
+    return Catalog(aws)

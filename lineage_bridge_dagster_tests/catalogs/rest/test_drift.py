@@ -1,0 +1,52 @@
+"""What became of lineage in the properties of an Iceberg table, and who likely took it away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
+from lineage_bridge_dagster.catalogs.rest.drift import facts_of, likely_writer, loss_of
+from lineage_bridge_dagster.catalogs.rest.properties_plan import Commit, plan_properties
+from lineage_bridge_dagster.catalogs.writing.plans import TableState
+from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, LineageDocument
+from lineage_bridge_dagster_tests.catalogs.glue.plans import document
+
+
+def commit(properties: Mapping[str, str], wanted: LineageDocument | None = None) -> Commit:
+    state = TableState(None, properties, uuid="uuid")
+    plan = plan_properties(state, wanted or document(), PushSettings(), complete=True, now="")
+    assert isinstance(plan, Commit)
+    return plan
+
+
+def test_a_loss_is_named_by_what_is_missing() -> None:
+    pushed = commit({"owner": "orders-team"}).after.parameters
+    assert loss_of(commit({"owner": "orders-team"})) == "wiped"
+    assert loss_of(commit({**pushed, KEY_SOURCE_TOPICS: "theirs"})) == "changed"
+    assert loss_of(commit(pushed, LineageDocument({KEY_SOURCE_TOPICS: "orders.v2"}))) == "stale"
+
+
+TABLE = IcebergTable(("sales",), "orders", "uuid-1", (), "s3://b", {}, snapshot_id=1)
+
+
+@pytest.mark.parametrize(
+    ("table", "survived", "writer"),
+    [
+        (TABLE, False, "a commit of properties alone"),
+        (replace(TABLE, snapshot_id=2), False, "CREATE OR REPLACE TABLE"),
+        (replace(TABLE, snapshot_id=2), True, "unknown"),
+        (replace(TABLE, uuid="uuid-2"), False, "dropped the table and created it again"),
+    ],
+)
+def test_the_likely_writer_follows_from_what_else_changed(
+    table: IcebergTable, survived: bool, writer: str
+) -> None:
+    assert writer in likely_writer(table, facts_of(TABLE), survived=survived)
+
+
+def test_nobody_is_named_without_an_earlier_look() -> None:
+    assert likely_writer(TABLE, {}).startswith("unknown")

@@ -1,0 +1,141 @@
+"""Lineage as properties of Iceberg tables, beside other writers of the same tables."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.exceptions import CommitFailedException
+
+from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, KEY_UPSTREAM_CHAIN
+from lineage_bridge_dagster.lineage.push_results import PushStatus
+from lineage_bridge_dagster_tests.catalogs.rest.tables import (
+    FOREIGN,
+    Bucket,
+    Fault,
+    Name,
+    chain,
+    push,
+    rows,
+    with_faults,
+)
+
+pytestmark = pytest.mark.xdist_group("rest")
+
+
+def test_lineage_becomes_properties_in_one_commit(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
+    sent = with_faults(catalog).sent
+    result = push(catalog, name, chain())
+    assert result.status is PushStatus.UPDATED, result.reason
+    assert sent == ["GET", "POST"]
+    assert bucket.lineage(name)[KEY_SOURCE_TOPICS] == "orders.v1"
+    assert FOREIGN.items() <= bucket.properties(name).items()
+    assert result.after == bucket.properties(name)
+    assert result.version_after == bucket.open().load_table(name).metadata_location != result.version_before
+    assert any(line.startswith(f"+ {KEY_SOURCE_TOPICS}") for line in result.diff)
+
+
+def test_a_second_push_commits_nothing(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
+    push(catalog, name, chain())
+    before = bucket.open().load_table(name).metadata_location
+    result = push(catalog, name, chain())
+    assert result.status is PushStatus.UNCHANGED
+    assert bucket.open().load_table(name).metadata_location == before
+
+
+def test_a_dry_run_shows_the_diff_and_commits_nothing(
+    bucket: Bucket, catalog: RestCatalog, name: Name
+) -> None:
+    result = push(catalog, name, chain(), dry_run=True)
+    assert result.status is PushStatus.UPDATED
+    assert result.diff
+    assert bucket.lineage(name) == {}
+
+
+def test_without_upstream_ours_go_and_foreign_properties_stay(
+    bucket: Bucket, catalog: RestCatalog, name: Name
+) -> None:
+    push(catalog, name, chain())
+    result = push(catalog, name, None)
+    assert (result.status, "lineage removed" in result.reason) == (PushStatus.UPDATED, True)
+    assert bucket.lineage(name) == {}
+    assert FOREIGN.items() <= bucket.properties(name).items()
+
+
+def test_an_incomplete_discovery_is_held(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
+    push(catalog, name, chain())
+    before = bucket.lineage(name)
+    assert push(catalog, name, chain(connector=None), complete=False).status is PushStatus.HELD
+    assert bucket.lineage(name) == before
+
+
+def test_pushes_beside_appends_and_properties_lose_nothing(bucket: Bucket, name: Name) -> None:
+    writers, commits = 3, 4
+
+    def append(writer: int) -> int:
+        catalog = bucket.open()
+        done = 0
+        while done < commits:
+            try:
+                catalog.load_table(name).append(rows(writer * 10 + done + 1))
+            except CommitFailedException:
+                continue
+            done += 1
+        return done
+
+    def set_properties(writer: int) -> int:
+        catalog = bucket.open()
+        for number in range(commits):
+            with catalog.load_table(name).transaction() as transaction:
+                transaction.set_properties({f"theirs.{writer}.{number}": str(number)})
+        return 0
+
+    def push_often(_writer: int) -> int:
+        catalog = bucket.open()
+        for connector in ("debezium-pg", None) * 3:
+            result = push(catalog, name, chain(connector=connector))
+            assert result.ok, result.reason
+        return 0
+
+    with ThreadPoolExecutor(writers + 2) as pool:
+        appends = [pool.submit(append, writer) for writer in range(writers)]
+        others = [pool.submit(set_properties, 1), pool.submit(push_often, 1)]
+        acknowledged = sum(future.result() for future in appends)
+        for future in others:
+            future.result()
+    assert bucket.open().load_table(name).scan().to_arrow().num_rows == 1 + acknowledged
+    theirs = {**FOREIGN, **{f"theirs.1.{number}": str(number) for number in range(commits)}}
+    assert theirs.items() <= bucket.properties(name).items()
+    assert push(bucket.open(), name, chain(connector=None)).status is PushStatus.UNCHANGED
+
+
+def test_two_writers_of_lineage_leave_one_whole_document(
+    bucket: Bucket, catalog: RestCatalog, name: Name
+) -> None:
+    """The other one commits between our load and our commit, with a key that ours does not have."""
+
+    def other() -> None:
+        with bucket.open().load_table(name).transaction() as transaction:
+            transaction.set_properties(
+                {"lineage_bridge.newer": "1", KEY_UPSTREAM_CHAIN: "[]", "theirs": "kept"}
+            )
+
+    with_faults(catalog, Fault("POST", first=other))
+    result = push(catalog, name, chain())
+    assert (result.status, result.attempts, result.conflicts) == (PushStatus.UPDATED, 2, 1)
+    expected = push(bucket.open(), name, chain())
+    assert expected.status is PushStatus.UNCHANGED
+    assert "lineage_bridge.newer" not in bucket.lineage(name)
+    assert bucket.properties(name)["theirs"] == "kept"
+
+
+def test_a_dropped_table_fails_unless_its_lineage_was_to_go(
+    bucket: Bucket, catalog: RestCatalog, name: Name
+) -> None:
+    bucket.open().drop_table(name)
+    result = push(catalog, name, chain())
+    assert result.status is PushStatus.FAILED
+    assert "s3tables." + ".".join(name) in result.reason
+    assert "discovery" in result.hint
+    assert push(catalog, name, None).status is PushStatus.UNCHANGED

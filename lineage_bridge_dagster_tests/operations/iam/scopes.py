@@ -1,0 +1,19 @@
+"""A scope with every value known."""
+
+from __future__ import annotations
+
+from lineage_bridge_dagster.operations.iam.scope import Scope
+
+SCOPE = Scope(
+    account="123456789012",
+    region="us-east-1",
+    databases=("lkc-1", "shop"),
+    buckets=("tables",),
+    warehouse="lake/lineage",
+    table_bucket="metrics",
+    namespaces=("sales",),
+    workgroup="analysts",
+    results="results/athena",
+    secrets=("prod/confluent",),
+    identity="arn:aws:iam::123456789012:role/lineage",
+)

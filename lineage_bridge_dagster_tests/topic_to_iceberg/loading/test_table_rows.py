@@ -1,0 +1,90 @@
+"""How the rows of a batch are computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.topic_to_iceberg.loading.columns import Decoders
+from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
+    all_become_rows,
+    counted,
+    judged,
+    table_rows,
+)
+from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1, subject
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation, SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
+
+KEYS = subject(
+    "orders.v1-key", (3, {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "long"}]})
+)
+
+
+def planned(spark: SparkSession, mode: Any, failures: Any) -> str:
+    """Spark's plan for a batch of two records."""
+    from pyspark.sql import Observation
+
+    topic = InMemoryTopic()
+    topic.add(0, order_v1(1), order_v1(2))
+    records = topic.read(spark, *topic.bounds())
+    decoders = Decoders.of(TopicSchemas(KEYS, ORDERS_V1))
+    config = TopicTableConfig(TableName("glue", "d", "t"), mode=mode, failures=failures)
+    observation = Observation()
+    decided = judged(records, topic.name, decoders, config)
+    execution: Any = observed(decided, decoders, config, observation)._jdf
+    execution.queryExecution().assertAnalyzed()
+    return str(execution.queryExecution().toString())
+
+
+def observed(
+    decided: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation
+) -> DataFrame:
+    """The rows of judged records, counted where a load counts them."""
+    if all_become_rows(config, decoders):
+        return counted(table_rows(decided, decoders, config).frame, config, observation)
+    return table_rows(decided, decoders, config, observation).frame
+
+
+def optimized(plan: str) -> str:
+    return plan.partition("== Optimized Logical Plan ==")[2].partition("== Physical Plan ==")[0]
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+@pytest.mark.parametrize("failures", ["SUSPEND", "SKIP"])
+def test_records_are_decoded_once(spark: SparkSession, mode: Any, failures: Any) -> None:
+    # The key and the value.
+    assert optimized(planned(spark, mode, failures)).count("from_avro(") == 2
+
+
+def test_records_to_append_are_copied_once(spark: SparkSession) -> None:
+    physical = planned(spark, "append", "SUSPEND").partition("== Physical Plan ==")[2]
+    compiled = {line.partition("*(")[2].partition(")")[0] for line in physical.splitlines() if "*(" in line}
+    steps = [line.strip(" +-:") for line in physical.strip().splitlines()]
+    assert compiled == {"1"}
+    # All but the count, which copies nothing.
+    assert [step.split(" ")[0] for step in steps if not step.startswith("*(")] == ["CollectMetrics"]
+
+
+def test_the_two_ways_of_counting_agree(spark: SparkSession) -> None:
+    from pyspark.sql import Observation
+
+    topic = InMemoryTopic()
+    topic.add(0, order_v1(1), order_v1(22), key=b"k")
+    topic.add(1, None, key=b"key")
+    decoders = Decoders.of(TopicSchemas(value=ORDERS_V1))
+    found = []
+    for failures in ("SUSPEND", "SKIP"):
+        config = TopicTableConfig(TableName("glue", "d", "t"), failures=failures)
+        observation = Observation()
+        decided = judged(topic.read(spark, *topic.bounds()), topic.name, decoders, config)
+        observed(decided, decoders, config, observation).collect()
+        found.append(observation.get)
+    size = sum(len(part) for part in (order_v1(1), order_v1(22), b"k", b"k", b"key"))
+    assert found == [{"n": 3, "good": 3, "bytes": size}] * 2
