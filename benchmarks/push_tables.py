@@ -8,8 +8,8 @@ Glue is a stand-in behind HTTP in a process of its own. It answers each call aft
 shape and with its versions (`lineage_bridge_dagster_tests/catalogs/glue/light_glue.py`, which tests hold to
 botocore's service model and to the strict Glue). The boto3 calls read all tables in pages and write each back
 once with one more parameter, with the same concurrency: no lineage, no plan, no version. A second push finds
-every table in sync and only reads. The throttled push has tables of its own: Glue then refuses what exceeds the
-rate, after a burst of one second's calls.
+every table in sync and only reads. The throttled push has tables of its own: Glue then refuses what exceeds
+the rate, after a burst of one second's calls.
 
 `vs boto3` is the time in relation to that of the boto3 calls: pages for what only reads, else reads and
 writes. `CPU` is what this process took for a table, and `refused` the share of calls that Glue throttled.
