@@ -3,7 +3,7 @@
     python benchmarks/chains_spark.py
     python benchmarks/chains_spark.py --tables 1000 100000 --master 'local[4]'
     python benchmarks/chains_spark.py --remote sc://localhost:15002
-    python benchmarks/chains_spark.py --tables 143000 1400000 --folders /tmp/graphs
+    python benchmarks/chains_spark.py --tables 143000
 
 For each size: everything new, nothing changed, a discovery that found the same later, one that found a commit
 to every table, and one more table. The first two are done again in another namespace, so that there are
@@ -18,17 +18,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import synthetic as synthetic_module
 from glue_server import GlueProcess
 from process_tree import ProcessTree
 from synthetic import synthetic
@@ -42,7 +38,6 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.spark.chains.write import write_lineage
-from lineage_bridge_dagster.spark.graph_folder.store import write_folder_lineage
 from lineage_bridge_dagster.spark.session import spark_session
 from lineage_bridge_dagster_tests.assets.world import REGION
 
@@ -59,9 +54,6 @@ def main() -> None:
     options.add_argument("--master", default="local[2]", help="Spark master")
     options.add_argument("--memory", default="1g", help="memory of the driver")
     options.add_argument("--remote", default="", help="a Spark Connect server on this machine")
-    options.add_argument(
-        "--folders", type=Path, help="measure graphs in folders of Parquet files, which are made here"
-    )
     chosen = options.parse_args()
     os.environ |= {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
     with ProcessTree(os.getpid()) as tree:
@@ -72,10 +64,7 @@ def main() -> None:
             kept = closing.pop_all()
         with kept:
             for tables in chosen.tables:
-                if chosen.folders:
-                    measure_folders(bench, spark, tables, chosen.folders)
-                else:
-                    measure(bench, spark, tables)
+                measure(bench, spark, tables)
 
 
 class Bench:
@@ -136,24 +125,8 @@ def committed(discovery: Discovery) -> Discovery:
     return replace(discovery, graph=graph)
 
 
-def measure_folders(bench: Bench, spark: SparkSession, tables: int, place: Path) -> None:
-    """Measure one size, of a graph that is never in memory as a whole."""
-    folders = [place / f"{count}" for count in (tables, tables + 1)]
-    with bench.step(tables, "writing the graph to a folder, twice"):
-        for folder in folders:
-            if not folder.exists():
-                # In a process of its own, whose memory is given back.
-                arguments = [sys.executable, synthetic_module.__file__, folder.name, str(folder)]
-                subprocess.run(arguments, check=True)
-    for warmth in ("cold", "warm"):
-        namespace = f"bench_{uuid.uuid4().hex[:8]}"
-        store(bench, spark, tables, f"{warmth}: all new", folders[0], namespace)
-        store(bench, spark, tables, f"{warmth}: nothing changed", folders[0], namespace)
-    store(bench, spark, tables, "one more table", folders[1], namespace)
-
-
 def store(
-    bench: Bench, spark: SparkSession, tables: int, label: str, graph: Discovery | Path, namespace: str
+    bench: Bench, spark: SparkSession, tables: int, label: str, discovery: Discovery, namespace: str
 ) -> None:
     """Store the chains of all tables, and print each step of it."""
     steps: list[tuple[str, float]] = []
@@ -163,10 +136,7 @@ def store(
         steps.append((line.rpartition(" (")[0], time.perf_counter()))
 
     with bench.step(tables, label) as hops:
-        if isinstance(graph, Path):
-            result = write_folder_lineage(spark, graph, namespace=namespace, progress=progress)
-        else:
-            result = write_lineage(spark, graph, namespace=namespace, progress=progress)
+        result = write_lineage(spark, discovery, namespace=namespace, progress=progress)
         # Where not all chains were computed, they would have to be counted.
         hops(result.rows if result.walked == tables else 0)
     for line, at in steps:

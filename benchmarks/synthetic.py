@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.other_forms import read_other_forms
-from lineage_bridge_dagster.lineage.sql_policy import limited
-from lineage_bridge_dagster.spark.graph_folder.writer import write_folder
+from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
 from lineage_bridge_dagster_tests.assets.world import ENV, World
 
 #: Tables per cluster, topics per connector, fields per schema.
@@ -28,30 +21,6 @@ def synthetic(tables: int) -> Discovery:
     for start in range(0, tables, TABLES_A_CLUSTER):
         _add_cluster(world, start, min(tables, start + TABLES_A_CLUSTER))
     return world.discovery()
-
-
-def write_synthetic(tables: int, folder: Path) -> None:
-    """Write the graph of `synthetic`, with limited statements, as a folder of Parquet files.
-
-    Only one cluster of it is in memory at a time.
-    """
-
-    def parts() -> Iterator[Graph]:
-        for start in range(0, tables, TABLES_A_CLUSTER):
-            world = World()
-            _add_cluster(world, start, min(tables, start + TABLES_A_CLUSTER))
-            read_other_forms(world.graph)
-            yield limited(world.discovery(), "redacted").graph
-
-    empty = World().discovery()
-    write_folder(
-        folder,
-        (node for part in parts() for node in part.nodes.values()),
-        (edge for part in parts() for edge in part.edges.values()),
-        empty.coverage,
-        discovered_at=empty.discovered_at,
-        sql="redacted",
-    )
 
 
 def _add_cluster(world: World, start: int, end: int) -> None:
@@ -85,7 +54,3 @@ def _schema(world: World, topic: str, subject: str) -> None:
         Node(node_id, "confluent", NodeType.SCHEMA, subject, environment_id=ENV, attributes=attributes)
     )
     world.edge(topic, node_id, EdgeType.HAS_SCHEMA)
-
-
-if __name__ == "__main__":
-    write_synthetic(int(sys.argv[1]), Path(sys.argv[2]))

@@ -27,7 +27,7 @@ from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.model import Graph, Node
-from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
+from lineage_bridge_dagster.lineage.parquet_folder import dump_folder
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog

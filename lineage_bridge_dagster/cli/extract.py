@@ -46,7 +46,7 @@ def extract(output: Path | None, last: Path | None, form: str) -> None:
     else:
         if form == "parquet":
             # Imported here: JSON needs no PyArrow.
-            from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
+            from lineage_bridge_dagster.lineage.parquet_folder import dump_folder
 
             dump_folder(discovery, output)
         else:

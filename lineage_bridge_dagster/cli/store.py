@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -30,8 +29,7 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
     """Store nodes, edges, chains and coverage as Iceberg tables, with Spark.
 
     Writes the same tables as the job materialize_lineage, without Dagster, to the catalog of
-    LINEAGE_BRIDGE_CATALOG_* variables. Only what differs from the stored rows is written. A folder that
-    extract --format parquet has written is not loaded into memory, so it may have millions of tables.
+    LINEAGE_BRIDGE_CATALOG_* variables. Only what differs from the stored rows is written.
 
     \b
     Examples:
@@ -40,9 +38,7 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
       lineage-bridge store --graph graph --conf spark.driver.memory=4g
     """
     from lineage_bridge_dagster.config.settings import Settings
-    from lineage_bridge_dagster.lineage.graph_parquet import load_coverage
     from lineage_bridge_dagster.spark.chains.write import write_lineage
-    from lineage_bridge_dagster.spark.graph_folder.store import write_folder_lineage
     from lineage_bridge_dagster.spark.session import SparkResource
 
     settings = [each.partition("=") for each in conf]
@@ -55,14 +51,11 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
     catalogs = resource.all_catalogs
     catalog = catalogs.writable(catalogs.lineage.name).name
     # A graph that cannot be read should fail before Spark starts.
-    if graph is not None and graph.is_dir():
-        coverage, write = load_coverage(graph), partial(write_folder_lineage, folder=graph)
-    else:
-        discovery = load_or_discover(graph)
-        coverage, write = discovery.coverage, partial(write_lineage, discovery=discovery)
+    discovery = load_or_discover(graph)
     err.print("Starting Spark", markup=False)
-    written = write(
+    written = write_lineage(
         resource.spark_session,
+        discovery,
         catalog=catalog,
         namespace=namespace,
         sql=sql,
@@ -70,5 +63,5 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
     )
     changed = f"{written.changed:,} changed" if written.changed else "none changed"
     err.print(f"{written.tables:,} chains in {catalog}.{namespace}.upstream_chains: {changed}", markup=False)
-    if graph is None or len(coverage):
-        exit_by_coverage(coverage)
+    if graph is None or len(discovery.coverage):
+        exit_by_coverage(discovery.coverage)

@@ -1,7 +1,6 @@
 """Reading a graph from a folder of Parquet files.
 
-The columns are the fields of `lineage_graph.json`, with `attributes` and `tags` as JSON text. PyArrow is
-imported only when a folder is read.
+The columns are the fields of `lineage_graph.json`, with `attributes` and `tags` as JSON text.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
-from lineage_bridge_dagster.lineage.graph_folder import COVERAGE, EDGES, NODES, Provenance
 from lineage_bridge_dagster.lineage.graph_records import discovery_of, known_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.parquet_folder import COVERAGE, EDGES, JSON_COLUMNS, NODES, Provenance
 from lineage_bridge_dagster.lineage.sql_policy import limited_to
 
 _HINT = "Give a folder with nodes.parquet and edges.parquet, `attributes` and `tags` in them as JSON text."
 T = TypeVar("T")
-
-_JSON_COLUMNS = ("attributes", "tags")
 
 #: The columns that are read; a folder may have others.
 _FIELDS = frozenset(
@@ -69,13 +68,6 @@ def load_folder(folder: Path) -> Discovery:
     return replace(discovery, discovered_at=known.discovered_at, caches=caches)
 
 
-def load_coverage(folder: Path) -> Coverage:
-    """Read `coverage.parquet` alone; empty if there is none."""
-    path = folder / COVERAGE
-    reports = _entries(path, "coverage", EqualValues()) if path.exists() else None
-    return discovery_of([], [], reports, name=str(folder)).coverage
-
-
 def _entries(
     path: Path,
     location: str,
@@ -86,8 +78,6 @@ def _entries(
 
     Equal values are held once.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     @lru_cache(maxsize=_JSON_TEXTS)
     def parsed(text: str) -> Any:
@@ -101,14 +91,14 @@ def _entries(
             for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=known):
                 columns = {
                     name: list(_parsed(_values(column), parsed, f"{path}: {location}", name, first))
-                    if name in _JSON_COLUMNS
+                    if name in JSON_COLUMNS
                     else _values(column, equal.text)
                     for name, column in zip(batch.schema.names, batch.columns, strict=True)
                 }
                 texts = {
                     field.name
                     for field in batch.schema
-                    if field.name not in _JSON_COLUMNS
+                    if field.name not in JSON_COLUMNS
                     and (_is_text(field.type) or pa.types.is_null(field.type))
                 }
                 if (entries := plain(_Columns(columns, texts, batch.num_rows))) is not None:
@@ -208,8 +198,6 @@ def _built(make: Callable[..., T], *columns: Iterable[Any] | None) -> Iterator[T
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

@@ -10,8 +10,8 @@ import pytest
 from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster.lineage.parquet_folder import dump_folder
 from lineage_bridge_dagster.lineage.sql_policy import limited
-from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 from lineage_bridge_dagster_tests.cli.conftest import run
 from lineage_bridge_dagster_tests.spark.graphs import world
 

@@ -23,13 +23,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lineage_bridge_dagster.lineage.affected import chain_content
+from lineage_bridge_dagster.lineage.canonical_json import canonical_json
 from lineage_bridge_dagster.lineage.coverage import Coverage, ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Node
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.lineage.unknowns import note_text
-from lineage_bridge_dagster.spark.chains.canonical_json import canonical_json
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.graph_folder import EDGES, NODES, Provenance
 from lineage_bridge_dagster.lineage.graph_json import load
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.parquet_folder import EDGES, NODES, Provenance, dump_folder
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
-from lineage_bridge_dagster.spark.graph_folder.writer import dump_folder
 from lineage_bridge_dagster_tests.lineage.graphs import same, shop_discovery
 
 

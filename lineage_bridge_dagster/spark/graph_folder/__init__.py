@@ -1,1 +1,0 @@
-"""A graph as a folder of Parquet files, whose lineage is stored without making objects of its nodes."""
