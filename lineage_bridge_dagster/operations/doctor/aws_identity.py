@@ -1,4 +1,4 @@
-"""Who we are to AWS: where the credentials come from, whose they are, and whose catalog is read."""
+"""The AWS identity: where the credentials come from, whose they are, and whose catalog is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage_bridge_dagster.operations.doctor.refusals import glue_failure
 
 
 def credentials(context: Context) -> Iterator[Result]:
-    """The source of the credentials, and variables that only look as if they decided about them."""
+    """The source of the credentials, and variables that only seem to affect them."""
     tried = "Looked for AWS credentials in boto3's order."
     try:
         found = context.identity()
@@ -23,7 +23,7 @@ def credentials(context: Context) -> Iterator[Result]:
         yield failed(tried, error.message, error.hint)
         return
     if found.source:
-        text = f"They are {found.source}"
+        text = f"They come from {found.source}"
         text += f"; the access key ends in ...{found.key_end}." if found.key_end else "."
         if found.role_arn:
             text += f" {found.role_arn} is assumed with them."
@@ -40,7 +40,7 @@ def credentials(context: Context) -> Iterator[Result]:
     for stray in strays:
         yield (failed if stray.breaks else warning)(tried, f"{stray}.", stray.remedy)
     if not strays:
-        yield ok(tried, "None is stray, and the keys belong together as far as their form tells.")
+        yield ok(tried, "All are in use, and the keys seem to belong together.")
 
 
 def identity(context: Context) -> Iterator[Result]:
@@ -53,7 +53,7 @@ def identity(context: Context) -> Iterator[Result]:
         remedy = found.hint.replace("Glue endpoint", "STS endpoint")
         yield failed(tried, found.message, remedy or "Check the credentials (see aws.credentials).")
         return
-    yield ok(tried, f"We are {caller.arn} in account {caller.account}.")
+    yield ok(tried, f"The caller is {caller.arn} in account {caller.account}.")
 
 
 def account(context: Context) -> Iterator[Result]:
@@ -64,7 +64,7 @@ def account(context: Context) -> Iterator[Result]:
     if not (len(catalog) == 12 and catalog.isdigit()):
         yield failed(
             tried,
-            "The catalog id is no account id.",
+            "The catalog id is not an account id.",
             "Set LINEAGE_BRIDGE_AWS_CATALOG_ID to the 12 digits of an account, in quotes in YAML.",
         )
         return
@@ -75,13 +75,13 @@ def account(context: Context) -> Iterator[Result]:
             refused = glue_failure(error, "glue:GetDatabases", f"catalog {catalog}", context.region, tried)
             yield failed(
                 tried,
-                f"The catalog is another account's, and does not answer: {refused.result}",
+                f"The catalog belongs to another account, and the call failed: {refused.result}",
                 "If it is the wrong account, unset LINEAGE_BRIDGE_AWS_CATALOG_ID. If it is right, its owner "
                 "must share it: a Glue resource policy (or Lake Formation grants) for "
                 f"arn:aws:iam::{own}:root, besides this identity's own policy.",
             )
             return
-        yield ok(tried, "The catalog is another account's, and it answers.")
+        yield ok(tried, "The catalog belongs to another account, and can be read.")
     yield from _discovered_accounts(context, catalog, tried)
 
 
@@ -92,7 +92,7 @@ def _discovered_accounts(context: Context, catalog: str, tried: str) -> Iterator
         yield failed(
             tried,
             f"The last discovery read tables of account {', '.join(others)}, so these credentials are for "
-            "another account than those of the discovery.",
+            "a different account.",
             "Use credentials of that account, or set LINEAGE_BRIDGE_AWS_CATALOG_ID or _AWS_ROLE_ARN; if the "
             "account changed on purpose, run the `refresh` job.",
         )

@@ -1,4 +1,4 @@
-"""Our region against those of the tables and of their buckets."""
+"""Compares the configured region with those of the tables and their buckets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok,
 from lineage_bridge_dagster.operations.doctor.refusals import error_code, is_denied
 from lineage_bridge_dagster.text import first_few, plural
 
-#: Buckets that are asked for; Tableflow writes to one or a few.
+#: The most buckets that are checked; Tableflow writes to one or a few.
 _MAX_BUCKETS = 25
 NO_DISCOVERY = "There is no discovery to compare with."
 RUN_DISCOVERY = (
@@ -64,7 +64,7 @@ def _tables_region(context: Context, ours: str) -> Result:
     )
     return failed(
         tried,
-        f"Other regions: {text}. Glue there is never read from {ours}.",
+        f"Other regions: {text}. Glue in those regions is not read from {ours}.",
         f"Set LINEAGE_BRIDGE_AWS_REGION to {sorted(elsewhere)[0]}, or add a code location for each region.",
     )
 
@@ -73,7 +73,7 @@ def buckets(context: Context) -> Iterator[Result]:
     """The region of each bucket that holds tables."""
     names = _bucket_names(context)
     if not names:
-        why = NO_DISCOVERY if context.stored() is None else "No table is in a bucket that is known."
+        why = NO_DISCOVERY if context.stored() is None else "No table has a known bucket."
         yield skipped("s3:HeadBucket on the buckets of the tables.", why, RUN_DISCOVERY)
         return
     ours, client = context.region, s3_client(context.aws)
@@ -111,7 +111,7 @@ def _bucket(client: object, name: str, ours: str) -> Result:
     except BotoCoreError as error:
         return failed(tried, str(error), "Check the network and LINEAGE_BRIDGE_CATALOG_S3_ENDPOINT.")
     theirs = headers.get("x-amz-bucket-region", "")
-    access = " Its objects are not ours to list" if denied else ""
+    access = " This identity may not list its objects" if denied else ""
     if theirs and theirs != ours:
         return failed(
             tried,

@@ -1,4 +1,4 @@
-"""The catalogs of Iceberg tables: whether each answers, has what the settings name, and takes writes."""
+"""The catalogs of Iceberg tables: whether each responds, has the configured namespaces and accepts writes."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _CONCURRENCY = 8
-#: Namespaces of a catalog of which one table each is loaded.
+#: The most namespaces of a catalog in each of which one table is loaded.
 _MAX_NAMESPACES = 5
-#: No table has it: a commit that requires it is refused, by whoever may commit at all.
+#: No table has this UUID, so a commit that requires it is rejected even if the caller may commit.
 _NO_TABLE = UUID(int=0)
 _NO_CREDENTIALS = "without credentials"
-_BLIND_SPOT = (
-    "Where Lake Formation governs the catalog, what it does not grant with DESCRIBE is not listed either."
-)
+_BLIND_SPOT = "If Lake Formation governs the catalog, it also hides whatever it does not grant DESCRIBE on."
 
 
 def reach(context: Context) -> Iterator[Result]:
-    """Whether each catalog takes our signature or token, and has the namespaces that the settings name."""
+    """Whether each catalog accepts the signature or token, and has the configured namespaces."""
     catalogs = context.catalogs()
     with ThreadPoolExecutor(_CONCURRENCY, thread_name_prefix="doctor-catalogs") as pool:
         for found in pool.map(lambda settings: list(_reach(context, settings)), catalogs.values()):
             yield from found
     for name in context.unplaced():
         yield skipped(
-            f"Looked for Tableflow's catalogs, which {name} in the settings stands for.",
-            "No discovery tells the environments and regions in which Tableflow has tables.",
+            f"Looked for the Tableflow catalogs that {name} in the settings expands to.",
+            "There is no discovery that tells in which environments and regions Tableflow has tables.",
             RUN_DISCOVERY,
         )
 
 
 def _reach(context: Context, settings: CatalogSettings) -> Iterator[Result]:
     if is_own_glue(context, settings):
-        yield ok(f"Looked at catalog {settings.name}.", "It is the Glue catalog that glue.read tries.")
+        yield ok(
+            f"Looked at catalog {settings.name}.", "It is the Glue catalog that the check glue.read covers."
+        )
         return
     how = _how(context.catalogs(), settings)
     tried = f"Opened catalog {settings.name} {how}."
@@ -97,10 +97,12 @@ def _remedy(error: LineageBridgeError, settings: CatalogSettings, how: str) -> s
 
 
 def _namespaces(settings: CatalogSettings, found: Sequence[str]) -> Iterator[Result]:
-    # Those of the top level are listed: one below them is not missed.
+    # Only top-level namespaces are listed, so an absent nested one is not necessarily missing.
     missing = [name for name in settings.namespaces if name not in found and "." not in name]
     for name in missing:
-        known = f"It has {first_few(sorted(found), 5)}." if found else "It has none that we may see."
+        known = (
+            f"It has {first_few(sorted(found), 5)}." if found else "It has none that this identity may see."
+        )
         yield failed(
             f"Looked for the namespace {name} in catalog {settings.name}.",
             f"It is not there. {known}",
@@ -110,7 +112,7 @@ def _namespaces(settings: CatalogSettings, found: Sequence[str]) -> Iterator[Res
 
 
 def _first_table(catalog: Catalog, settings: CatalogSettings, namespace: str) -> Iterator[Result]:
-    """Load one table: a grant on the namespace is none on its tables."""
+    """Load one table, because a grant on the namespace does not cover its tables."""
     tried = f"Loaded the first table of {settings.name}.{namespace}."
     try:
         name = next(iter(catalog.list_tables(tuple(namespace.split(".")))), None)
@@ -125,13 +127,13 @@ def _first_table(catalog: Catalog, settings: CatalogSettings, namespace: str) ->
 
 
 def writes(context: Context) -> Iterator[Result]:
-    """Whether each REST catalog takes writes, and is read-only in the settings if it does not.
+    """Whether each REST catalog accepts writes, and is read-only in the settings if it does not.
 
-    The commit that is tried changes nothing, and requires a table's UUID that no table has.
+    The attempted commit changes nothing, and requires a UUID that no table has.
     """
     catalogs = [each for each in context.catalogs().values() if each.speaks_rest]
     if not catalogs:
-        yield skipped("Tried whether REST catalogs take commits.", "There is no REST catalog.")
+        yield skipped("Tested whether REST catalogs accept commits.", "There is no REST catalog.")
     for settings in catalogs:
         yield _writes(context, settings)
 
@@ -143,20 +145,20 @@ def _writes(context: Context, settings: CatalogSettings) -> Result:
     except Exception:
         return skipped(tried, "Its tables cannot be read.", "See the check catalogs.reach.")
     if table is None:
-        return skipped(tried, "It has no table to try it on.")
+        return skipped(tried, "It has no table to test this with.")
     refusal = _commit_nothing(table)
     name = ".".join(table.name())
     if isinstance(refusal, TableConflictError | None):
         if settings.read_only:
-            return ok(tried, f"It would take commits to {name}; read_only keeps all ours from it.")
-        return ok(tried, f"It takes commits to {name}: it answered that the table has another UUID.")
+            return ok(tried, f"It would accept commits to {name}; read_only prevents them.")
+        return ok(tried, f"It accepts commits to {name}: it answered that the table has another UUID.")
     if not isinstance(refusal, TableAccessDeniedError):
         return warning(tried, f"Not verified: {refusal.message}", refusal.hint)
     if settings.read_only:
-        return ok(tried, "It takes no writes, and is read_only in the settings.")
+        return ok(tried, "It accepts no writes, and is read_only in the settings.")
     return failed(
         tried,
-        f"It takes none to {name}: {refusal.message}",
+        f"It rejects commits to {name}: {refusal.message}",
         f"Set read_only: true for catalog {settings.name}, so that writes are refused before Spark starts, "
         "or allow writes there (glue:UpdateTable in IAM, and ALTER and INSERT in Lake Formation).",
     )
@@ -180,7 +182,7 @@ def _commit_nothing(table: Table) -> TableError | None:
 
 
 def is_own_glue(context: Context, settings: CatalogSettings) -> bool:
-    """Whether a catalog is the Glue catalog of the settings' own account, region and identity."""
+    """Whether a catalog is the Glue catalog of the configured account, region and identity."""
     aws = context.aws
     return settings.type == "glue" and all(
         getattr(settings, name) in (None, getattr(aws, name))
@@ -189,7 +191,7 @@ def is_own_glue(context: Context, settings: CatalogSettings) -> bool:
 
 
 def _how(catalogs: Catalogs, settings: CatalogSettings) -> str:
-    """Where a catalog is, and with which credentials it is asked, as a phrase without a secret."""
+    """Where a catalog is and which credentials it gets, as a phrase without secrets."""
     where = f"at {_without_user(settings.uri)}" if settings.uri else f"of type {settings.type}"
     if settings.warehouse:
         where += f", warehouse {settings.warehouse}"
@@ -211,5 +213,5 @@ def _how(catalogs: Catalogs, settings: CatalogSettings) -> str:
 
 
 def _without_user(uri: str) -> str:
-    """A URL without the user and password before its host."""
+    """A URL without user and password."""
     return re.sub(r"//[^/@]*@", "//", uri)

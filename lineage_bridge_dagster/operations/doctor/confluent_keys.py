@@ -1,4 +1,4 @@
-"""Each Confluent key against its plane: accepted, for another plane, without a role, unused or missing."""
+"""Tests each Confluent key on its plane: accepted, for another plane, without a role, unused or missing."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from lineage_bridge_dagster.operations.doctor.confluent_survey import (
 from lineage_bridge_dagster.operations.doctor.context import Context, Once
 from lineage_bridge_dagster.operations.doctor.finding import Check, Result, failed, ok, skipped, warning
 
-#: Attempts and seconds of a request: a doctor gives up earlier than a discovery.
+#: Attempts and seconds of a request; the doctor gives up sooner than a discovery.
 _ATTEMPTS, _TIMEOUT_SECONDS = 2, 10.0
-#: Doors of other planes that a refused key is tried at.
+#: The most endpoints of other planes at which a refused key is tried.
 _MAX_OTHER_DOORS = 12
 
 
 class ConfluentKeys:
-    """The checks of the keys; the survey that they share is made once per context."""
+    """The checks of keys, which share one survey per context."""
 
     def __init__(self) -> None:
         self._surveys: dict[int, Once[Survey]] = {}
 
     def checks(self) -> list[Check]:
-        """One check per plane, and one of the keys themselves."""
+        """One check per plane, and one for the keys themselves."""
         planes: list[Plane] = ["kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
         return [
             Check("confluent.cloud", "Does Confluent Cloud accept the Cloud key?", self.cloud),
             *(
                 Check(
                     f"confluent.{plane}",
-                    f"Is there a key for each {PLANE_NAMES[plane]}, and is it accepted?",
+                    f"Is there an accepted key for each {PLANE_NAMES[plane]}?",
                     partial(self.plane, plane=plane),
                 )
                 for plane in planes
@@ -81,9 +81,9 @@ class ConfluentKeys:
             yield _knock(settings, door, self._survey(context))
 
     def keys(self, context: Context) -> Iterator[Result]:
-        """Keys that no door asks for, and keys with spaces or quotes around them."""
+        """Keys that nothing uses, and keys with stray spaces or quotes."""
         settings = context.confluent
-        tried = "Compared the configured keys with what needs one."
+        tried = "Compared the configured keys with what needs a key."
         broken = False
         for slot, credential in sorted(settings.credentials.items()):
             if problem := _malformed(credential):
@@ -144,7 +144,7 @@ def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Res
         if owner := _owner(settings, credential, door, others):
             return failed(
                 tried,
-                f"401: the key is not valid here, but {owner} accepts it: it is a key of another plane.",
+                f"401: the key is not valid here, but {owner} accepts it: the key belongs to another plane.",
                 f"Create a key for {door.place} and set {door.access.variables}.",
             )
         return failed(tried, error.message, error.hint)
@@ -186,7 +186,7 @@ def _slot_used(settings: ConfluentSettings, door: Door) -> str:
 def _malformed(credential: Credential) -> str:
     for text in (credential.key, credential.secret.get_secret_value()):
         if text != text.strip():
-            return "has spaces or line breaks at its ends"
+            return "starts or ends with spaces or line breaks"
         if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
             return "has quotes around its value"
     return ""
@@ -194,4 +194,4 @@ def _malformed(credential: Credential) -> str:
 
 def _named(slot: str) -> str:
     qualifier = slot.partition("/")[2]
-    return f": there is no {qualifier} in what is read" if qualifier else ""
+    return f": no {qualifier} is read" if qualifier else ""

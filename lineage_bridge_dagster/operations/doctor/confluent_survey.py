@@ -1,4 +1,4 @@
-"""What Confluent has that needs a key: clusters, registries, Flink regions, ksqlDB clusters."""
+"""What in Confluent needs a key: clusters, registries, Flink regions, ksqlDB clusters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lineage_bridge_dagster.confluent.filters import select
 
 T = TypeVar("T")
 
-#: A subject that no registry has: asking for it is the cheapest read there is.
+#: A subject that no registry has; requesting it is the cheapest possible read.
 _NO_SUBJECT = "lineage-bridge-doctor"
 
 
@@ -70,7 +70,7 @@ def cloud_door() -> Door:
 
 
 def survey(session: ConfluentSession) -> Survey:
-    """List what needs a key, within the environments and clusters of the settings.
+    """List what needs a key in the environments and clusters of the settings.
 
     Raises:
         ConfluentError: the environments could not be listed.
@@ -95,7 +95,7 @@ def survey(session: ConfluentSession) -> Survey:
 
 
 def with_key(settings: ConfluentSettings, plane: Plane, credential: Credential) -> ConfluentSettings:
-    """The settings with one key only, for one plane."""
+    """The settings with a single key, for one plane."""
     return settings.model_copy(update={"credentials": {plane: credential}})
 
 

@@ -1,6 +1,6 @@
 """What the checks share: settings, AWS clients, the last discovery, and the secrets to hide.
 
-Each is made at its first use and once, whichever check comes first; its failure is every user's failure.
+Each is created once, at its first use by any check; if that fails, it fails for every check that needs it.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Shorter texts are no secrets of any service, and hiding them would garble words.
+#: No service has shorter secrets, and masking shorter texts would garble ordinary words.
 _SHORTEST_SECRET = 8
-#: Variables with secrets outside the settings.
+#: Variables that hold secrets but are not part of the settings.
 _SECRET_VARIABLES = (
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -49,7 +49,7 @@ _ATTEMPTS = 2
 
 
 class Once(Generic[T]):
-    """A value that is made at the first call, by one thread; others wait for it. An error is kept too."""
+    """A value that the first call computes while other threads wait. An error is remembered too."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -72,14 +72,14 @@ class Once(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class StoredDiscovery:
-    """A discovery, and where it was found, as a phrase."""
+    """A discovery, with a phrase that says where it was found."""
 
     discovery: Discovery
     source: str
 
 
 class Context:
-    """Everything that checks ask for; thread-safe.
+    """What the checks need; thread-safe.
 
     Args:
         stored: finds the last discovery; returns None if there is none.
@@ -112,7 +112,7 @@ class Context:
         self._opened: dict[str, Once[Catalog]] = {}
         #: Where the credentials come from. Raises `ConfigurationError` if they can't be read.
         self.identity = Once(lambda: identity_of(self.aws, self.variables, self.dotenv))
-        #: Who AWS says that we are. Raises errors of botocore, and `ConfigurationError`.
+        #: The caller as AWS knows it. Raises botocore's errors and `ConfigurationError`.
         self.caller = Once(lambda: caller_of(self.aws, self.client("sts")))
         self.stored = Once(stored)
 
@@ -163,7 +163,7 @@ class Context:
         return session.client(service, config=config)
 
     def glue(self) -> GlueClient:
-        """The client that pushes use."""
+        """The Glue client that pushes use."""
         if "glue" in self._clients:
             client: GlueClient = self._clients["glue"]
             return client
@@ -172,7 +172,7 @@ class Context:
         return glue_client(self.aws)
 
     def catalog(self, name: str) -> Catalog:
-        """A catalog through PyIceberg, opened once.
+        """A PyIceberg catalog, opened once.
 
         Raises:
             ConfigurationError: there is none of this name, or a secret is missing.
@@ -190,14 +190,14 @@ class Context:
     def tableflow_places(self) -> list[TableflowPlace]:
         """The environments and regions in which Tableflow has tables; none without a discovery."""
         found: list[TableflowPlace] = []
-        # A discovery that cannot be read is a finding of its own.
+        # Another check reports a discovery that cannot be read.
         with contextlib.suppress(Exception):
             if (stored := self.stored()) is not None:
                 found = [TableflowPlace(*place) for place in tableflow_places(stored.discovery.graph)]
         return found
 
     def unplaced(self) -> list[str]:
-        """The entries for Tableflow's catalogs that stand for none, as no place is known."""
+        """The Tableflow catalog entries that expand to no catalog, because no place is known."""
         named = self._settings("catalogs").catalogs.named.values()
         entries = [each for each in named if not each.is_one_catalog]
         return [
@@ -215,7 +215,7 @@ class Context:
     def _secrets(self) -> list[str]:
         values = [self.variables.get(name, "") for name in _SECRET_VARIABLES]
         values += [text for name, text in self.variables.items() if "API_SECRET" in name]
-        # Malformed settings are a finding of their own.
+        # Another check reports malformed settings.
         with contextlib.suppress(Exception):
             values += [one.secret.get_secret_value() for one in self.confluent.credentials.values()]
         with contextlib.suppress(Exception):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _HOME = "DAGSTER_HOME"
 #: Start of the keys under which `LineageBridgeComponent` stores its states.
 STATE_PREFIX = "LineageBridge"
-#: Seconds after which a stored discovery is old, whatever the schedules.
+#: Seconds after which a stored discovery counts as old, whatever the schedules are.
 _OLD_SECONDS = 48 * 3600.0
-#: A tick's error is shown to this length.
+#: Characters of a tick's error that are shown.
 _ERROR_WIDTH = 300
 
 
@@ -33,7 +33,7 @@ def home(context: Context) -> Iterator[Result]:
         yield warning(
             tried,
             "It is not set: `dagster dev` then keeps runs, ticks and discoveries in a temporary folder.",
-            f"Set {_HOME} to an absolute path of a folder that stays, with a dagster.yaml; the commands of "
+            f"Set {_HOME} to the absolute path of a permanent folder with a dagster.yaml; the commands of "
             "`lineage-bridge` work without it.",
         )
     elif not Path(path).is_absolute():
@@ -44,7 +44,7 @@ def home(context: Context) -> Iterator[Result]:
         yield warning(
             tried,
             f"{path} has no dagster.yaml, so that Dagster's defaults apply.",
-            "Run lineage-bridge init in your project: its dagster.yaml sets how many runs run at once.",
+            "Run lineage-bridge init in your project: its dagster.yaml limits how many runs execute at once.",
         )
     else:
         yield ok(tried, f"{path} has a dagster.yaml.")
@@ -78,12 +78,12 @@ def daemon(context: Context) -> Iterator[Result]:
         yield ok(tried, f"All are recent: {', '.join(sorted(statuses))}.")
         return
     beats = [status.last_heartbeat.timestamp for status in statuses.values() if status.last_heartbeat]
-    last = f"the last was {_ago(max(beats))}" if beats else "there never was one"
+    last = f"the last was {_ago(max(beats))}" if beats else "there has never been one"
     yield failed(
         tried,
         f"The daemon is not running: no recent heartbeat of {first_few(silent)}; {last}.",
         "Start `dagster dev`, or `dagster-daemon run` with this DAGSTER_HOME. Without it, sensors, schedules "
-        "and queued runs stand still.",
+        "and queued runs do not run.",
     )
 
 
@@ -124,7 +124,7 @@ def _sensor(instance: DagsterInstance, state: Any, tried: str) -> Result:
         return failed(
             tried,
             f"{name} is on, and its last tick, {when}, failed: {message}",
-            "The error has its own remedy; the whole of it is in Dagster's UI, on the sensor's page.",
+            "The error says what to do; read it in full on the sensor's page in Dagster's UI.",
         )
     return ok(tried, f"{name} is on; its last tick, {when}, ended with {tick.status.value}.")
 
@@ -177,7 +177,7 @@ def stored_discovery(context: Context) -> StoredDiscovery | None:
 
 
 def _versions(instance: DagsterInstance) -> Mapping[str, tuple[str, float]]:
-    """Our keys of the state storage, with the newest version and the Unix time of its creation."""
+    """This project's keys in the state storage, each with its newest version and that version's Unix time."""
     storage = instance.defs_state_storage
     info = storage.get_latest_defs_state_info() if storage else None
     return {

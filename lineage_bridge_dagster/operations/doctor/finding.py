@@ -13,12 +13,12 @@ from lineage_bridge_dagster.text import counted
 if TYPE_CHECKING:
     from lineage_bridge_dagster.operations.doctor.context import Context
 
-#: Seconds that a check may take, waits for other checks' answers included.
+#: Seconds that a check may take, including waits for other checks.
 TIME_LIMIT_SECONDS = 60.0
 
 
 class Status(StrEnum):
-    """How well it is. What could not be verified is a warning, what does not apply is skipped."""
+    """Outcome of a check. What could not be verified is a warning; what does not apply is skipped."""
 
     OK = "ok"
     WARNING = "warning"
@@ -49,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A finding before it has the name of its check."""
+    """A finding without the name of its check."""
 
     status: Status
     tried: str
@@ -57,7 +57,7 @@ class Result:
     remedy: str = ""
 
     def of(self, check: str, hide: Callable[[str], str] = str) -> Finding:
-        """As a check's finding, with secrets hidden."""
+        """The finding of a check, with secrets masked."""
         return Finding(check, self.status, hide(self.tried), hide(self.result), hide(self.remedy))
 
 
@@ -79,7 +79,7 @@ def skipped(tried: str, result: str, remedy: str = "") -> Result:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check: its name, the area before the dot, and a question that it answers.
+    """A check: its name, which starts with its area and a dot, and the question that it answers.
 
     `run` yields what it finds. An exception that it raises becomes a finding.
     """

@@ -1,4 +1,4 @@
-"""Which calls of Glue this identity may make: read ones by trying them, the write by IAM's simulator."""
+"""Which Glue calls this identity may make: tries the reads, and has IAM simulate the write."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok,
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure, error_code, glue_failure, is_denied
 from lineage_bridge_dagster.text import first_few, plural
 
-#: Databases of which one table each is read.
+#: The most databases in each of which one table is read.
 _MAX_DATABASES = 20
 _PUSH_ACTION = "glue:UpdateTable"
 
 
 def known_places(context: Context) -> list[GluePlace]:
-    """The tables that the last discovery found in Glue, one of each database."""
+    """The tables that the last discovery found in Glue, one per database."""
     by_database: dict[str, GluePlace] = {}
     for table in context.tables():
         if is_in_glue(table.node) and (place := table.home_place) is not None:
@@ -31,7 +31,7 @@ def known_places(context: Context) -> list[GluePlace]:
 
 
 def read(context: Context) -> Iterator[Result]:
-    """`GetDatabases`, and `GetTables` and `GetTable` in each database of ours."""
+    """Try `GetDatabases`, and `GetTables` and `GetTable` in each discovered database."""
     glue, region = context.glue(), context.region
     tried = f"glue:GetDatabases in {region}."
     listed: list[str] = []
@@ -82,7 +82,7 @@ def _read_failure(error: Exception, action: str, where: str, region: str, tried:
     return failed(
         tried,
         f"{found.result} The last discovery found it.",
-        f"It was dropped, or this is another region or account than the discovery's: compare {region} and "
+        f"It was dropped, or the discovery read another region or account: compare {region} and "
         "the account with aws.region and aws.account. If it was dropped on purpose, run the `refresh` job. "
         "Where Lake Formation governs it, a missing DESCRIBE looks the same.",
     )
@@ -97,13 +97,13 @@ def update(context: Context) -> Iterator[Result]:
         yield warning(
             tried,
             "The caller is the account's root user, which IAM cannot simulate; it is allowed everything.",
-            "Use a role with the least policy instead of the root user.",
+            "Use a role with a least-privilege policy instead of the root user.",
         )
         return
     account = context.aws.catalog_id or caller.account
     resources = update_resources(context.region, account, known_places(context))
     if len(resources) == 1:
-        yield skipped(tried, "No table is known to simulate a push to.", RUN_DISCOVERY)
+        yield skipped(tried, "There is no known table for which to simulate a push.", RUN_DISCOVERY)
         return
     try:
         answer = context.client("iam").simulate_principal_policy(
@@ -129,7 +129,7 @@ def _not_simulated(error: Exception, tried: str) -> Result:
         return warning(
             tried,
             f"Not verified, because the simulator does not find the caller's role: {error}",
-            "A role with a path has another ARN than its session tells. Simulate it by hand: `aws iam "
+            "The ARN of a role with a path differs from that of its session. Simulate it by hand: `aws iam "
             "simulate-principal-policy --policy-source-arn ROLE_ARN --action-names glue:UpdateTable`.",
         )
     found = aws_failure(error, "iam:SimulatePrincipalPolicy on the caller", tried)

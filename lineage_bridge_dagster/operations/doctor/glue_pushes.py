@@ -1,4 +1,4 @@
-"""What pushes write under the present settings, and what of others they keep."""
+"""What pushes write with the current settings, and which foreign parameters they keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lineage_bridge_dagster.operations.doctor.finding import Result, ok, skipped
 from lineage_bridge_dagster.operations.doctor.glue_access import known_places
 from lineage_bridge_dagster.text import plural
 
-#: Tables, one of each database, whose parameters are counted.
+#: The most tables, one per database, whose parameters are counted.
 _MAX_TABLES = 5
 _WRITTEN = {
     "set_parameters": ("parameters", "LINEAGE_BRIDGE_PUSH_SET_PARAMETERS"),
@@ -22,7 +22,7 @@ _WRITTEN = {
 
 
 def pushes(context: Context) -> Iterator[Result]:
-    """What the settings leave out of pushes, and the parameters of others in the tables."""
+    """What the settings exclude from pushes, and how many parameters the tables have from others."""
     yield _settings(context)
     places = known_places(context)
     if not places:
@@ -37,8 +37,8 @@ def pushes(context: Context) -> Iterator[Result]:
         ours = [key for key in parameters if key.startswith(PREFIX)]
         yield ok(
             f"Counted the parameters of {place.dotted}.",
-            f"{plural(len(parameters), 'parameter')}, {len(ours)} of them ours. A push changes no other one, "
-            f"and in the description only its own block.",
+            f"{plural(len(parameters), 'parameter')}, {len(ours)} of them ours. A push changes no others, "
+            f"and only its own block in the description.",
             "`lineage-bridge push --dry-run` shows each change before it is made.",
         )
 
@@ -53,6 +53,6 @@ def _settings(context: Context) -> Result:
     names = " and ".join(name for _, name in off)
     return ok(
         tried,
-        f"They are set to leave out {left_out}, which stay as they are, or empty.",
+        f"They exclude {left_out}, which pushes leave unchanged.",
         f"To write them, unset {names} (or the field of push in the YAML), and push again.",
     )

@@ -1,4 +1,4 @@
-"""Writes that AWS refused: Lake Formation's grants, and the events of refused updates in CloudTrail."""
+"""Writes that AWS refused: Lake Formation's grants, and refused updates recorded in CloudTrail."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from lineage_bridge_dagster.operations.doctor.refusals import aws_failure, is_de
 _WINDOW = timedelta(hours=24)
 #: Tables that Lake Formation is asked about.
 _MAX_TABLES = 10
-#: What a push needs in Lake Formation.
+#: The Lake Formation permissions that a push needs.
 _NEEDED = ("DESCRIBE", "ALTER")
 
 
 def lake_formation(context: Context) -> Iterator[Result]:
-    """Whether Lake Formation governs the tables, and grants us what a push needs."""
+    """Whether Lake Formation governs the tables, and whether it grants this identity what a push needs."""
     places = known_places(context)[:_MAX_TABLES]
     tried = "Looked for tables that are registered with Lake Formation."
     if not places:
@@ -48,7 +48,7 @@ def lake_formation(context: Context) -> Iterator[Result]:
         if table.get("IsRegisteredWithLakeFormation"):
             registered.append(place)
     if not registered:
-        yield ok(tried, f"None of {len(places)}, one of each database, is: IAM alone decides.")
+        yield ok(tried, f"None of {len(places)}(one per database) is: IAM alone decides.")
         return
     caller = context.caller().principal
     for place in registered:
@@ -115,7 +115,7 @@ def refused_writes(context: Context) -> Iterator[Result]:
             refused.setdefault(key, event)
             counts[key] += 1
     if not refused:
-        yield ok(tried, f"Of {len(events)} calls, none was refused for good.")
+        yield ok(tried, f"Of {len(events)} calls, none was refused permanently.")
     for key, event in refused.items():
         yield _refused(event, *key, counts[key], tried)
 
@@ -160,7 +160,7 @@ def _table_of(event: Mapping[str, Any]) -> str:
 
 
 def _is_retried(code: str) -> bool:
-    """Whether a writer repeats the call by itself: a conflict with another writer, or throttling."""
+    """Whether writers retry the call on their own: a conflict with another writer, or throttling."""
     return code == "ConcurrentModificationException" or "Throttl" in code
 
 

@@ -26,16 +26,16 @@ OPTIMIZERS = {
 }
 #: Entries of one `BatchGetTableOptimizer`. The API documents no limit.
 _BATCH = 60
-#: Findings of one kind that are given one by one; more are counted.
+#: The most findings of one kind that are listed one by one; the rest are counted.
 _MAX_SHOWN = 20
-#: Names that Athena takes without quotes: letters, digits and underscores, no digit first.
+#: Names that Athena accepts without quotes: letters, digits and underscores, not starting with a digit.
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 #: Glue's codes for an entry without an optimizer, or without the table.
 _NO_OPTIMIZER = "EntityNotFoundException"
 
 
 def missing(context: Context) -> Iterator[Result]:
-    """The tables that Tableflow has and Glue has not, as the last discovery found."""
+    """The tables that Tableflow has and Glue does not, according to the last discovery."""
     tried = "Compared Tableflow's tables with Glue's."
     stored = context.stored()
     if stored is None:
@@ -58,7 +58,7 @@ def missing(context: Context) -> Iterator[Result]:
 
 
 def optimizers(context: Context) -> Iterator[Result]:
-    """Glue's table optimizers, which must be off: Tableflow maintains its tables itself."""
+    """Glue's table optimizers, which must be off because Tableflow maintains its tables itself."""
     places = [
         place
         for table in context.tables()
@@ -144,8 +144,8 @@ def _not_read(error: Exception, tried: str) -> Result:
 
 
 def athena_names(context: Context) -> Iterator[Result]:
-    """Names that Athena takes only in double quotes: with dots, hyphens or a leading digit."""
-    tried = "Looked for names of databases and tables that Athena takes only in quotes."
+    """Names that Athena accepts only in double quotes: with dots, hyphens or a leading digit."""
+    tried = "Looked for names of databases and tables that Athena accepts only in quotes."
     if context.stored() is None:
         yield skipped(tried, NO_DISCOVERY, RUN_DISCOVERY)
         return
@@ -158,13 +158,13 @@ def athena_names(context: Context) -> Iterator[Result]:
     example = dotted[0]
     yield ok(
         tried,
-        f"{plural(len(quoted), 'table')}, such as {example.dotted}. In a SELECT without quotes, Athena takes "
-        "a dot for the end of the database's name, and reports that the table or schema does not exist.",
+        f"{plural(len(quoted), 'table')}, such as {example.dotted}. In a SELECT without quotes, Athena reads "
+        "a dot as the end of the database's name, and reports that the table or schema does not exist.",
         f"Use double quotes around each name: `{athena_select(example.database, example.table)}`. Athena's "
-        "DDL takes backticks, and documents no special characters but underscores.",
+        "DDL uses backticks, and supports no special characters other than underscores.",
     )
 
 
 def is_plain(place: GluePlace) -> bool:
-    """Whether Athena takes both names without quotes."""
+    """Whether Athena accepts both names without quotes."""
     return bool(_PLAIN.fullmatch(place.database) and _PLAIN.fullmatch(place.table))

@@ -1,4 +1,4 @@
-"""This machine: Java, the Java archives, free space, Python's packages, and our variables."""
+"""This machine: Java, the Java archives, free space, Python packages, and LINEAGE_BRIDGE variables."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok,
 from lineage_bridge_dagster.text import byte_size, first_few, plural
 
 _PACKAGE = "lineage-bridge-dagster"
-#: Needs of discovery and of Spark; the others are the embedded stack's.
+#: What discovery and Spark need; only the embedded stack needs the other archives.
 _NEEDS: dict[fetch.Need, str] = {"flink": "Flink's SQL parser", "spark": "Spark"}
 #: Free bytes below which a disk is a failure, or a warning.
 _TOO_LITTLE, _LITTLE = 256 * 1024**2, 2 * 1024**3
 
 
 def java(_context: Context) -> Iterator[Result]:
-    """A Java of a supported version."""
+    """A supported version of Java."""
     tried = f"Looked for Java {jvm.OLDEST} to {jvm.NEWEST} in JAVA_HOME, PATH and the usual folders."
     try:
         found = jvm.java()
@@ -41,7 +41,7 @@ def archives(_context: Context) -> Iterator[Result]:
     for need, what in _NEEDS.items():
         tried = f"Looked for the archives of {what} in {fetch.cache_root()}."
         if fetch.is_cached(need):
-            yield ok(tried, "All are there, as pinned.")
+            yield ok(tried, "All pinned archives are there.")
         else:
             yield warning(
                 tried,
@@ -52,7 +52,7 @@ def archives(_context: Context) -> Iterator[Result]:
 
 
 def disk(context: Context) -> Iterator[Result]:
-    """Free space where we write: the cache, the temporary folder and DAGSTER_HOME."""
+    """Free space in the cache, the temporary folder and DAGSTER_HOME."""
     import tempfile
 
     folders = {"the cache": fetch.cache_root(), "temporary files": Path(tempfile.gettempdir())}
@@ -71,7 +71,7 @@ def disk(context: Context) -> Iterator[Result]:
 
 
 def packages(_context: Context) -> Iterator[Result]:
-    """The installed packages against those that ours requires."""
+    """The installed packages, compared with the requirements."""
     tried = f"Compared the installed Python packages with those that {_PACKAGE} requires."
     try:
         required = [Requirement(text) for text in metadata.requires(_PACKAGE) or ()]
@@ -101,7 +101,7 @@ def _problem(requirement: Requirement) -> str:
 
 def env_file_read(context: Context) -> Iterator[Result]:
     """Which `.env` file is read, and which variables it sets; their values are not shown."""
-    tried = "Looked for a .env file in this folder, and in that of its project."
+    tried = "Looked for a .env file in this folder and in its project's folder."
     path = env_file()
     if path is None:
         yield ok(tried, "There is none: all variables are those of the environment.")
@@ -110,12 +110,12 @@ def env_file_read(context: Context) -> Iterator[Result]:
     exported = sorted(context.dotenv.keys() - set(ours))
     found = f"{path} sets {', '.join(ours) or 'nothing'}."
     if exported:
-        found += f" The environment has other values of {', '.join(exported)}, which win."
+        found += f" The environment sets {', '.join(exported)} differently and takes precedence."
     yield ok(tried, found)
 
 
 def variables(context: Context) -> Iterator[Result]:
-    """Variables of ours that are malformed, or that nothing reads."""
+    """LINEAGE_BRIDGE variables that are malformed, or that nothing reads."""
     tried = "Read the LINEAGE_BRIDGE_* variables."
     broken = False
     for group in ("confluent", "aws", "push"):

@@ -24,7 +24,7 @@ _CERTIFICATE_VARIABLES = ("AWS_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"
 
 
 def endpoints(context: Context) -> Iterator[Result]:
-    """Name lookup, connection and TLS of each endpoint that we call."""
+    """Name lookup, connection and TLS of each endpoint."""
     found = {f"Confluent Cloud ({context.confluent.api_url})": context.confluent.api_url}
     try:
         for service in ("glue", "sts", "s3"):
@@ -37,7 +37,7 @@ def endpoints(context: Context) -> Iterator[Result]:
 
 
 def spark(context: Context) -> Iterator[Result]:
-    """Connection of the master or the Spark Connect server that the variables name, without a session."""
+    """Connection to the configured Spark master or Spark Connect server, without opening a session."""
     tried = "Looked for a Spark master or server in the variables."
     master, remote = (
         context.variables.get(f"{PREFIX}{name}") or context.variables.get(name, "")
@@ -65,7 +65,7 @@ def _masters(master: str) -> list[str]:
     if master.startswith("k8s://"):
         address = master.removeprefix("k8s://")
         target = urlsplit(address if "://" in address else f"https://{address}")
-        # The certificate is usually the cluster's own.
+        # The cluster usually has a self-signed certificate.
         return [f"k8s://{target.hostname}:{target.port or 443}"]
     hosts = master.removeprefix("spark://").split(",") if master.startswith("spark://") else []
     return [f"spark://{host}" for host in hosts]
@@ -116,11 +116,15 @@ def _tls(connection: socket.socket, host: str, tried: str) -> Result:
             "authority; if the certificate is not valid yet or has expired, check this machine's clock.",
         )
     except OSError as error:
-        return failed(tried, f"No TLS with {host}: {error}", "Check for a proxy or firewall in between.")
+        return failed(
+            tried,
+            f"The TLS handshake with {host} failed: {error}",
+            "Check for a proxy or firewall in between.",
+        )
 
 
 def proxies(context: Context) -> Iterator[Result]:
-    """The proxy variables, and certificate files that they need."""
+    """The proxy variables, and the certificate files they need."""
     tried = "Looked at the variables of proxies and certificates."
     values = {
         name: text

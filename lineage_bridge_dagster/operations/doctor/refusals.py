@@ -1,4 +1,4 @@
-"""Errors of AWS as findings: what was refused, on which resource, by which kind of policy. Pure."""
+"""AWS errors as findings: what was refused, on which resource, by which kind of policy. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REFUSAL = re.compile(
     r"(?: on resource: (?P<resource>\S+))?(?P<because> because .*)?",
     re.DOTALL,
 )
-#: By a part of IAM's reason, where the statement is that has to change.
+#: Part of IAM's reason -> which policy has to change.
 _POLICIES = (
     ("service control policy", "An organization's service control policy decides: ask its administrators"),
     ("resource control policy", "An organization's resource control policy decides: ask its administrators"),
@@ -35,7 +35,7 @@ _CATALOG_RESOURCES = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """IAM's words about a refused call; empty where it says nothing."""
+    """What IAM says about a refused call; empty where it says nothing."""
 
     action: str = ""
     resource: str = ""
@@ -43,7 +43,7 @@ class Refusal:
 
 
 def refusal(message: str) -> Refusal:
-    """What IAM's message names.
+    """Parse IAM's message.
 
     >>> refusal("User: u is not authorized to perform: glue:GetTable on resource: arn:x").resource
     'arn:x'

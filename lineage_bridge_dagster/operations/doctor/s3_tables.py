@@ -1,6 +1,6 @@
-"""The federation of S3 Tables: Glue's `s3tablescatalog`, and Lake Formation's grants to us.
+"""The federation of S3 Tables: Glue's `s3tablescatalog`, and Lake Formation's grants to this identity.
 
-What has to be there, and how it is read, is what `lineage-bridge setup s3tables` decides by.
+It uses the plan of `lineage-bridge setup s3tables` to tell what is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lineage_bridge_dagster.operations.setup.aws import Aws, SetupError
 from lineage_bridge_dagster.operations.setup.plan import ForeignCatalogError, Step, plan
 from lineage_bridge_dagster.operations.setup.target import Target
 
-#: Namespaces of a bucket that are looked at.
+#: The most namespaces of a bucket that are checked.
 _MAX_NAMESPACES = 5
 
 
@@ -38,7 +38,7 @@ def _federation(context: Context, settings: CatalogSettings) -> Iterator[Result]
     if caller.account != account:
         yield skipped(
             tried,
-            f"We are in account {caller.account}, and only its owner can see it.",
+            f"The caller is in account {caller.account}; only the owner of the bucket can see this.",
             f"The owner runs `lineage-bridge setup s3tables --bucket {bucket} --namespace NAMESPACE "
             f"--principal {caller.principal}`, which shows what is missing.",
         )

@@ -1,1 +1,1 @@
-"""The least IAM policies for what is configured: statements, purposes, trust policies and their rendering."""
+"""Least-privilege IAM policies for a configuration: statements, purposes, trust policies, rendering."""

@@ -1,4 +1,4 @@
-"""What an inventory collector uses beside the Glue catalog: other regions, S3, KMS, secrets and tags."""
+"""What an inventory collector needs besides the Glue catalog: other regions, S3, KMS, secrets and tags."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ KMS_KEY = "<KMS_KEY_ARN>"
 
 @dataclass(frozen=True, slots=True)
 class CollectorScope:
-    """What a collector uses beside the Glue catalog of one region.
+    """What a collector needs besides the Glue catalog of one region.
 
     Attributes:
-        regions: that it reads; empty: the region of the whole scope.
-        landing: bucket and prefix of its files, as `bucket/prefix`; empty without one in S3.
-        mark: likewise of its high-water mark.
-        kms_key: ARN or id of the key that both are encrypted with.
+        regions: the regions it reads; if empty, the region of the scope.
+        landing: where it writes its files, as `bucket/prefix`; empty if that is not S3.
+        mark: where it keeps its high-water mark, in the same form.
+        kms_key: ARN or id of the key that encrypts both.
         secrets: names or ARNs of the secrets with its variables.
         tags: whether it reads Lake Formation tags.
     """
@@ -31,7 +31,7 @@ class CollectorScope:
     tags: bool = False
 
     def s3_statements(self, partition: str, key_prefix: str) -> Iterator[Statement]:
-        """What it writes to S3, and of its mark also reads.
+        """What it writes to S3, and the mark that it also reads.
 
         Args:
             partition: of AWS.
@@ -45,12 +45,12 @@ class CollectorScope:
             bucket, _, prefix = self.mark.partition("/")
             changes = ("s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject")
             yield allow("KeepCollectorMark", changes, [f"{s3}{self.mark}/*"])
-            # S3 answers GetObject that there is no mark, rather than that it is denied, to whom may list the
-            # bucket; that call has no prefix.
+            # Only for callers that may list the bucket does S3 answer GetObject with "no such key" instead of
+            # "access denied"; that call has no prefix.
             condition = {"StringLikeIfExists": {"s3:prefix": [f"{prefix}/*"]}} if prefix else None
             yield allow("ListCollectorMarks", ("s3:ListBucket",), [f"{s3}{bucket}"], condition)
         if self.kms_key and (self.landing or self.mark):
-            # Uploads in parts, and the mark, are read as well.
+            # Multipart uploads and the mark are read back.
             key = self.kms_key
             if not key.startswith("arn:"):
                 # A policy names a key, never its alias.

@@ -1,4 +1,4 @@
-"""What each purpose needs: the actions that it calls, on the resources of a scope."""
+"""The actions that each purpose needs, on the resources of a scope."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Purpose(StrEnum):
 
     @property
     def for_confluent(self) -> bool:
-        """Whether the policy is for the role that Confluent assumes, not for this project's own."""
+        """Whether Confluent's role gets the policy, rather than this project's."""
         return self in (Purpose.TABLEFLOW_STORAGE, Purpose.TABLEFLOW_GLUE)
 
 
 def statements(purposes: Iterable[Purpose], scope: Scope) -> list[Statement]:
-    """What several purposes need together."""
+    """The statements of several purposes."""
     return [statement for purpose in purposes for statement in _STATEMENTS[purpose](scope)]
 
 
@@ -47,7 +47,7 @@ def _read_only(scope: Scope) -> list[Statement]:
 
 
 def _push(scope: Scope) -> list[Statement]:
-    """The same, and updates of tables. It creates and deletes none, and reads no data."""
+    """Discovery plus updates of tables. It creates or deletes no table, and reads no data."""
     return [
         *_secrets(scope),
         _list_databases(scope),
@@ -57,13 +57,13 @@ def _push(scope: Scope) -> list[Statement]:
 
 
 def _collector(scope: Scope) -> list[Statement]:
-    """Reads the descriptions of all databases and tables in its regions, and what its configuration adds."""
+    """Reads the metadata of all databases and tables in its regions, and whatever its configuration adds."""
     collector = scope.collector
     regions = [replace(scope, region=region) for region in collector.regions or (scope.region,)]
     catalogs = [arn for each in regions for arn in _tables(each, ("*",))]
     found = [allow("ReadGlueCatalog", ("glue:GetDatabases", "glue:GetTables"), catalogs)]
     if collector.tags:
-        # The actions have no resources: Lake Formation's grants say which tags.
+        # These actions have no resource level; Lake Formation's grants decide which tags.
         searches = ("ListLFTags", "SearchDatabasesByLFTags", "SearchTablesByLFTags")
         found.append(allow("ReadLakeFormationTags", [f"lakeformation:{each}" for each in searches], ["*"]))
     found += collector.s3_statements(scope.partition, scope.arn("kms", "key/"))
@@ -100,7 +100,7 @@ def _lineage_tables(scope: Scope) -> list[Statement]:
 def _s3_tables(scope: Scope) -> list[Statement]:
     """Reads and writes tables of an S3 Tables bucket through Glue's Iceberg endpoint.
 
-    Lake Formation lends the credentials for S3, so none of S3 is allowed here. Actions and resources are
+    Lake Formation vends the S3 credentials, so the policy allows no S3 action. Actions and resources are
     those of the S3 guide, "Accessing Amazon S3 tables using the AWS Glue Iceberg REST endpoint" (Create an
     IAM role for your client), whose example allows all seven actions to a client that reads and writes.
     """
@@ -115,13 +115,13 @@ def _s3_tables(scope: Scope) -> list[Statement]:
         actions |= {"glue:CreateTable", "glue:UpdateTable"}
     return [
         allow("S3TablesThroughGlue", actions, resources),
-        # The action has no resources: Lake Formation's grants say which tables.
+        # This action has no resource level; Lake Formation's grants decide which tables.
         allow("LakeFormationCredentials", ("lakeformation:GetDataAccess",), ["*"]),
     ]
 
 
 def _athena(scope: Scope) -> list[Statement]:
-    """Queries of the tables, and of the lineage tables if there are any, in one workgroup."""
+    """Runs queries on the tables, and on the lineage tables if there are any, in one workgroup."""
     buckets, files, databases = [*scope.buckets], [f"{bucket}/*" for bucket in scope.buckets], scope.databases
     if scope.has_lineage_tables:
         buckets.append(scope.warehouse.partition("/")[0])
@@ -211,7 +211,7 @@ def _tableflow_glue(scope: Scope) -> list[Statement]:
 
 
 def _doctor(scope: Scope) -> list[Statement]:
-    """What `lineage-bridge doctor` reads beyond discovery and pushes: to verify, not to work.
+    """What `lineage-bridge doctor` reads beyond discovery and pushes, only to verify things.
 
     Grants and events have no resources in IAM: Lake Formation shows its administrators all grants, and
     others their own.
@@ -255,7 +255,7 @@ def _list_databases(scope: Scope) -> Statement:
 
 
 def _metadata_files(scope: Scope) -> Statement:
-    """The metadata files of the tables, for the times of their last commits; no data.
+    """The tables' metadata files, which tell when each was last committed to; no data files.
 
     A bucket with a key of its own also needs kms:Decrypt on that key.
     """

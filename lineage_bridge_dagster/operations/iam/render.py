@@ -17,7 +17,7 @@ POLICY_NAME = "LineageBridge"
 
 
 def to_json(documents: Sequence[Mapping[str, Any]]) -> str:
-    """A document alone, as IAM's console and the AWS CLI take it; several as an array."""
+    """A single document, as IAM's console and the AWS CLI accept it; several become an array."""
     value = documents[0] if len(documents) == 1 else list(documents)
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
@@ -68,7 +68,7 @@ def to_terraform(documents: Sequence[Mapping[str, Any]], trust: Trust | None = N
 
 
 def _numbered(documents: Sequence[T], separator: str = "") -> Iterator[tuple[str, T]]:
-    """Each with the number in its name, which a single one does not have."""
+    """Each policy with its number as a suffix; a single policy gets none."""
     for number, document in enumerate(documents, 1):
         yield f"{separator}{number}" if len(documents) > 1 else "", document
 
@@ -78,7 +78,7 @@ def _name(trust: Trust | None, suffix: str) -> str:
 
 
 class _Plain(yaml.SafeDumper):
-    """Writes a value that occurs twice in full, without anchors."""
+    """Writes repeated values in full instead of as anchors and aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -108,5 +108,5 @@ def _key(key: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A literal, in which `${` and `%{` would start a template."""
+    """A string literal; `${` and `%{` are escaped, because they would start a template."""
     return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")

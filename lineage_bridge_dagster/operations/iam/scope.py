@@ -1,6 +1,6 @@
 """What policies apply to: account, region, databases, buckets. What is unknown is a placeholder.
 
-A placeholder such as `<ACCOUNT>` is no valid part of an ARN, so IAM refuses a policy that still has one.
+A placeholder such as `<ACCOUNT>` is not valid in an ARN, so IAM rejects a policy that still contains one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PRINCIPAL = "<CONFLUENT_ROLE_ARN>"
 EXTERNAL_ID = "<EXTERNAL_ID>"
 IDENTITY = "<IDENTITY_ARN>"
 
-#: Placeholder -> what it stands for, and what sets it.
+#: Placeholder -> what is missing, and how to set it.
 HOW_TO_SET = {
     ACCOUNT: "The AWS account is unknown: pass --account, or set LINEAGE_BRIDGE_AWS_CATALOG_ID.",
     REGION: "The region is unknown: pass --region, or set LINEAGE_BRIDGE_AWS_REGION.",
@@ -64,7 +64,7 @@ class Scope:
         lineage_database: the database of the lineage tables.
         warehouse: bucket and prefix of the lineage tables, as `bucket/prefix`.
         table_bucket: an S3 Tables bucket, with its `namespaces`.
-        writes_table_bucket: whether its tables are written to.
+        writes_table_bucket: whether to allow writes to its tables.
         workgroup: of Athena; `results` is the bucket and prefix of its results.
         secrets: names or ARNs of the secrets with keys.
         identity: ARN of the role or user that has the policy.
@@ -92,7 +92,7 @@ class Scope:
 
     @property
     def has_lineage_tables(self) -> bool:
-        """Whether a location of lineage tables is known."""
+        """Whether the location of the lineage tables is known."""
         return self.warehouse != WAREHOUSE
 
     @property
@@ -109,7 +109,7 @@ class Scope:
         return f"arn:{self.partition}:s3:::{place}"
 
     def grouped(self) -> Scope:
-        """The same with databases and buckets of a common prefix as one pattern: shorter, and wider."""
+        """This scope with one pattern for names that share a prefix: shorter, but broader."""
         return replace(
             self,
             databases=by_prefix(self.databases),
@@ -119,12 +119,12 @@ class Scope:
 
 
 def placeholders(text: str) -> list[str]:
-    """How to set what a text still has placeholders for."""
+    """How to fill in the placeholders that a text still contains."""
     return [how for placeholder, how in HOW_TO_SET.items() if placeholder in text]
 
 
 def by_prefix(names: Iterable[str]) -> tuple[str, ...]:
-    """Names with a common first word as one pattern.
+    """One pattern for all names that share their first word.
 
     >>> by_prefix(["lkc-1", "lkc-2", "sales_eu", "orders"])
     ('lkc-*', 'orders', 'sales_eu')
@@ -137,7 +137,7 @@ def by_prefix(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def scope_of(settings: Settings, graph: Graph | None = None) -> Scope:
-    """What the settings name, and the graph where they are silent."""
+    """The scope that the settings name; where they do not, the scope of the graph."""
     graph = graph or Graph()
     found = Scope(secrets=tuple(settings.confluent.secrets))
     role = _ACCOUNT_ID.match(settings.aws.role_arn or "")
@@ -164,7 +164,7 @@ def scope_of(settings: Settings, graph: Graph | None = None) -> Scope:
 
 
 def environments_of(settings: Settings, graph: Graph | None = None) -> list[str]:
-    """The ids of the Confluent environments that are read, else of those with Tableflow tables."""
+    """The ids of the Confluent environments in the settings; by default, of those with Tableflow tables."""
     named = {name for name in settings.confluent.environments if name.startswith("env-")}
     in_graph = {view.node.environment_id for view in _tableflow(graph or Graph())}
     return sorted(named or {name for name in in_graph if name})

@@ -1,4 +1,4 @@
-"""Statements of IAM policies, and the policy that they form."""
+"""Statements of IAM policies, and the policies they form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION = "2012-10-17"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What is allowed on which resources.
+    """Actions that are allowed on resources.
 
     Attributes:
         sid: its name, letters and digits.
@@ -36,7 +36,7 @@ class Statement:
     condition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def allows_all_of(self, other: Statement) -> bool:
-        """Whether the other statement adds nothing to this one."""
+        """Whether this statement already allows everything that the other one allows."""
         return (
             other.actions <= self.actions
             and other.resources <= self.resources
@@ -65,7 +65,7 @@ def allow(
 
 
 def policy(statements: Iterable[Statement]) -> dict[str, Any]:
-    """The policy of these statements, without those that add nothing to another one."""
+    """The policy with these statements, without those that another one covers."""
     kept: list[Statement] = []
     for statement in statements:
         if not any(other.allows_all_of(statement) for other in kept):
@@ -74,9 +74,9 @@ def policy(statements: Iterable[Statement]) -> dict[str, Any]:
 
 
 def split(document: Mapping[str, Any], limit: int = MANAGED_POLICY_LIMIT) -> list[dict[str, Any]]:
-    """The policy as several, each within the limit, which allow the same together.
+    """Split the policy into several within the size limit that together allow what it allows.
 
-    IAM looks for each resource of a call by itself, through all policies of an identity: a statement's
+    IAM evaluates each resource of a call separately, over all policies of an identity, so a statement's
     resources may be in several of them. Each policy has at most one part of a statement, so that statements
     keep their names.
 

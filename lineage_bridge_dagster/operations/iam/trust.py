@@ -1,4 +1,4 @@
-"""The trust policy of a role that Confluent assumes, from a provider integration, or a collector."""
+"""The trust policy of a role that Confluent (from a provider integration) or a collector assumes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Trust:
 
     @property
     def policy_name(self) -> str:
-        """The name of the policy in IAM, and of a role that nobody named."""
+        """The name of the policy in IAM, and of the role unless it has one."""
         return "LineageBridgeCollector" if self.for_collector else "ConfluentTableflow"
 
     @property
@@ -88,7 +88,7 @@ class Trust:
 
 
 def wanted_integrations(graph: Graph | None) -> frozenset[str]:
-    """The ids of the provider integrations by which Tableflow writes its files."""
+    """The ids of the provider integrations with which Tableflow writes its files."""
     nodes = graph.of_type(NodeType.TABLEFLOW_TABLE) if graph else ()
     return frozenset(filter(None, (TableflowNode.of(node).provider_integration_id for node in nodes)))
 

@@ -1,1 +1,1 @@
-"""One-time steps in an AWS account: planned from what is there, applied, recorded and undone."""
+"""One-time setup of an AWS account: plan from its current state, apply, record, undo."""

@@ -1,4 +1,4 @@
-"""Single changes in AWS, each as a call of its API or as a command of the AWS CLI."""
+"""Single changes in AWS, each as an API call or as an AWS CLI command."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class SetExternalAccess:
-    """Sets one field of Lake Formation's settings. `PutDataLakeSettings` replaces them all."""
+    """Sets one field of Lake Formation's settings, although `PutDataLakeSettings` replaces all of them."""
 
     account: str
     value: bool
 
     def command(self, region: str) -> str:
-        """The change as commands of the AWS CLI and jq, on top of the settings at that time."""
+        """The change as AWS CLI and jq commands, which start from the settings at that time."""
         read = (
             f"aws lakeformation get-data-lake-settings --region {region} --catalog-id {self.account} "
             "--query DataLakeSettings --output json"
@@ -63,7 +63,7 @@ Action = Call | SetExternalAccess
 
 
 def action_from_json(data: Mapping[str, Any]) -> Action:
-    """Read back what `to_json` wrote; `KeyError` or `TypeError` if it is something else."""
+    """Parse what `to_json` wrote; raises `KeyError` or `TypeError` for anything else."""
     if "set" in data:
         return SetExternalAccess(data["account"], bool(data["value"]))
     return Call(data["service"], data["operation"], dict(data["parameters"]))

@@ -1,4 +1,4 @@
-"""The AWS APIs of a setup: reads the state, makes single calls, and translates their errors."""
+"""The AWS APIs that a setup uses: reads the state, makes single calls, and translates errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SetupError(LineageBridgeError):
 
     Attributes:
         code: AWS's code of the error; empty if there was no answer.
-        may_have_changed: whether a change that failed so may have been made: there was no answer, a 5xx, or
+        may_have_changed: whether the change may have been made despite the error: no answer, a 5xx, or
             botocore sent it more than once, so that the error says nothing about the first time.
     """
 
@@ -168,7 +168,7 @@ class Aws:
             yield from (table["name"] for table in page["tables"])
 
     def _or_none(self, call: Call) -> dict[str, Any] | None:
-        """The answer; None if what is asked for does not exist."""
+        """The response, or None if the requested object does not exist."""
         try:
             return self.call(call)
         except SetupError as error:
@@ -187,7 +187,7 @@ class Aws:
 
 
 def _is_of(listed: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a listed permission is on the database, or on the whole table, that is asked for."""
+    """Whether a listed permission applies to the requested database, or to the whole requested table."""
     if "Database" in wanted:
         return "Database" in listed
     if "Table" in listed:
@@ -212,11 +212,11 @@ def _translated(call: Call, error: ClientError | BotoCoreError) -> SetupError:
     code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
     metadata = error.response.get("ResponseMetadata", {})
     ambiguous = metadata.get("HTTPStatusCode", 0) >= 500 or metadata.get("RetryAttempts", 0) > 0
-    hint = "Correct what the message names, and run the command again: what is done is not done twice."
+    hint = "Fix what the message names, and run the command again: completed steps are skipped."
     if code in _DENIED or "Insufficient Lake Formation permission" in message:
         hint = f"Allow {action} to this identity in IAM."
         if call.service == "lakeformation":
-            hint += " Grants and settings of Lake Formation also take one of its data lake administrators."
+            hint += " Lake Formation's grants and settings also require a data lake administrator."
         if call.operation == "CreateCatalog":
             hint += " glue:PassConnection on the connection aws:s3tables is needed as well."
     return SetupError(f"{action} failed: {code}: {message}", hint=hint, code=code, may_have_changed=ambiguous)

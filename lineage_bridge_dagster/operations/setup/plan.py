@@ -13,7 +13,7 @@ from lineage_bridge_dagster.operations.setup.target import CATALOG, Target
 #: The connection of Glue to S3 Tables, which exists in every account.
 CONNECTION = "aws:s3tables"
 
-#: Lake Formation's permissions, for a principal that reads, and those in addition for one that writes.
+#: Lake Formation's permissions for a principal that reads, and those that one that writes needs in addition.
 _READ = {"database": ("DESCRIBE",), "table": ("DESCRIBE", "SELECT")}
 _WRITE = {"database": ("CREATE_TABLE",), "table": ("ALTER", "DELETE", "INSERT")}
 
@@ -58,7 +58,7 @@ class Step:
 
 
 class ForeignCatalogError(LineageBridgeError):
-    """A catalog of the name exists that is not S3 Tables'."""
+    """A catalog with this name exists that does not belong to S3 Tables."""
 
 
 def plan(target: Target, state: State) -> list[Step]:
@@ -97,11 +97,11 @@ def _catalog(target: Target, state: State) -> Step:
 
 
 def _check_catalog(target: Target, catalog: Mapping[str, Any]) -> str:
-    """What the user must know of a catalog that exists."""
+    """What the user must know about an existing catalog."""
     federated = catalog.get("FederatedCatalog") or {}
     if (federated.get("ConnectionName") or federated.get("ConnectionType")) != CONNECTION:
         raise ForeignCatalogError(
-            f"Glue has a catalog {CATALOG} in {target.account} that is not of S3 Tables.",
+            f"Glue has a catalog {CATALOG} in {target.account} that does not belong to S3 Tables.",
             hint=f"See `aws glue get-catalog --catalog-id {target.catalog_id} --region {target.region}`, and "
             "remove it if nothing needs it.",
         )
@@ -114,7 +114,7 @@ def _check_catalog(target: Target, catalog: Mapping[str, Any]) -> str:
         )
     if str(catalog.get(EXTERNAL_ACCESS)).lower() == "false":
         return (
-            f"The catalog has {EXTERNAL_ACCESS} False, which somebody may have meant: engines outside AWS "
+            f"The catalog has {EXTERNAL_ACCESS} set to False, perhaps on purpose: engines outside AWS "
             "may get no credentials for its tables."
         )
     return ""

@@ -1,4 +1,4 @@
-"""The record of what a setup changed, by which it is undone: a JSON file."""
+"""A JSON file that records what a setup changed, so that it can be undone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lineage_bridge_dagster.operations.setup.actions import Action, action_from_
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that was made, or may have been made if its call was cut off."""
+    """A change that was made, or that may have been made if its call was interrupted."""
 
     title: str
     undo: Action
@@ -27,7 +27,7 @@ class Record:
     """
 
     def __init__(self, path: Path, place: str) -> None:
-        """Read the file if it exists.
+        """Read the file, if it exists.
 
         Args:
             place: what the changes are about; a record of another place is refused.

@@ -23,7 +23,7 @@ Sleep = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one step or undo.
+    """The outcome of one step or undo.
 
     Attributes:
         status: `done`, `undone`, `kept` (could not be undone, and why) or `skipped` (somebody else did it
@@ -37,7 +37,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an action did: whether it changed anything, and what the user must know of it."""
+    """The effect of an action: whether it changed anything, and what the user must know about it."""
 
     changed: bool = True
     note: str = ""
@@ -51,7 +51,7 @@ def apply(
     report: Callable[[Outcome], None],
     sleep: Sleep = time.sleep,
 ) -> None:
-    """Do the steps that are needed, each recorded before its call.
+    """Apply the needed steps, recording each before its call.
 
     Raises:
         SetupError: a step failed. Those before it stay, and are in the record.
@@ -77,8 +77,8 @@ def apply(
         if done.changed:
             report(Outcome(step.title, "done", done.note))
         else:
-            # It came after the state was read, so it is not ours to undo.
-            report(Outcome(step.title, "skipped", "somebody else did it a moment ago"))
+            # It was created after the state was read, so undoing it is not up to this setup.
+            report(Outcome(step.title, "skipped", "somebody else has just done it"))
 
 
 def undo(aws: Aws, record: Record, *, report: Callable[[Outcome], None], sleep: Sleep = time.sleep) -> bool:
@@ -109,10 +109,10 @@ def undo(aws: Aws, record: Record, *, report: Callable[[Outcome], None], sleep: 
 
 
 def perform(aws: Aws, action: Action, *, sleep: Sleep = time.sleep, wait: bool = True) -> Done:
-    """Do one action.
+    """Perform one action.
 
     Args:
-        wait: try a grant again while its resource is not visible yet.
+        wait: retry a grant while its resource is not visible yet.
 
     Raises:
         SetupError: it failed.
@@ -161,5 +161,5 @@ def _set_external_access(aws: Aws, action: SetExternalAccess) -> Done:
 
 
 def _nothing_to_revoke(error: SetupError) -> bool:
-    """Lake Formation refuses to revoke what is not granted."""
+    """Lake Formation refuses to revoke a permission that is not granted."""
     return error.code == "InvalidInputException" and "does not have" in error.message

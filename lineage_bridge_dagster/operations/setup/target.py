@@ -1,4 +1,4 @@
-"""Which namespace of which table bucket a principal is to reach through Glue."""
+"""The namespace of a table bucket that a principal should reach through Glue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PRINCIPAL = re.compile(r"arn:aws[a-z-]*:iam::(\d{12}):(?:role|user)/\S+")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is set up, for whom.
+    """What to set up, and for whom.
 
     Attributes:
         account: the account that owns the table bucket.

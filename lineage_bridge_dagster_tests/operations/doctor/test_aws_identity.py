@@ -107,7 +107,7 @@ def test_another_accounts_catalog_is_wrong_unless_it_answers() -> None:
     stubber.add_response("get_databases", {"DatabaseList": []}, request)
     context = context_of({"LINEAGE_BRIDGE_AWS_CATALOG_ID": "999988887777"}, sts=caller(), glue=glue)
     refused = worst(examine(aws_identity.account, context))
-    assert "another account's, and does not answer" in refused.result
+    assert "belongs to another account, and the call failed" in refused.result
     assert "LINEAGE_BRIDGE_AWS_CATALOG_ID" in refused.remedy
     assert f"arn:aws:iam::{ACCOUNT}:root" in refused.remedy
     allowed = examine(aws_identity.account, context)

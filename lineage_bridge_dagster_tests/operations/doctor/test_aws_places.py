@@ -1,4 +1,4 @@
-"""Our region against those of the tables and of their buckets."""
+"""Compares the configured region with those of the tables and their buckets."""
 
 from __future__ import annotations
 

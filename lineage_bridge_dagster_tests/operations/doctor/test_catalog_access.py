@@ -191,7 +191,7 @@ def test_tableflows_catalogs_are_those_of_the_discovery(doctor: Doctor) -> None:
 
 def test_without_a_discovery_tableflows_catalogs_are_not_known(doctor: Doctor) -> None:
     (skipped,) = with_status(reached(tableflow_entry(doctor, None)), Status.SKIPPED)
-    assert "tableflow in the settings stands for" in skipped.tried
+    assert "tableflow in the settings expands to" in skipped.tried
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ def test_writes_are_tried_without_a_change(doctor: Doctor) -> None:
     table = RestCatalog("s3tables", **signed_properties(doctor.rest, doctor.aws)).load_table("sales.orders")
     found = writes(doctor.s3_tables())
     assert found.status is Status.OK
-    assert "It takes commits to sales.orders" in found.result
+    assert "It accepts commits to sales.orders" in found.result
     assert table.refresh().metadata_location == table.metadata_location
-    assert "read_only keeps all ours" in writes(doctor.s3_tables(read_only=True)).result
+    assert "read_only prevents them" in writes(doctor.s3_tables(read_only=True)).result
 
 
 def test_a_catalog_that_takes_no_writes_must_be_read_only_in_the_settings(doctor: Doctor) -> None:
@@ -251,7 +251,7 @@ def test_a_catalog_without_tables_is_not_written_to(doctor: Doctor) -> None:
     warehouse = doctor.aws.account_id
     doctor.aws.client("glue").create_database(DatabaseInput={"Name": f"empty{uuid.uuid4().hex[:6]}"})
     (found,) = examine(catalog_access.writes, doctor.s3_tables({"ICEBERG_WAREHOUSE": warehouse}))
-    assert "no table to try it on" in found.result
+    assert "no table to test this with" in found.result
 
 
 def test_glues_own_catalog_is_tried_by_another_check() -> None:

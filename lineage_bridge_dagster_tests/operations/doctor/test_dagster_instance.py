@@ -63,7 +63,7 @@ def test_without_an_instance_its_checks_are_skipped_and_create_nothing(tmp_path:
 
 def test_a_daemon_that_never_ran_fails(home: Path) -> None:
     found = worst(examine(dagster_instance.daemon, _context(home)))
-    assert "there never was one" in found.result
+    assert "there has never been one" in found.result
     assert "dagster-daemon run" in found.remedy
 
 

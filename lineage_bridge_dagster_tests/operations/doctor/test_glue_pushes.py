@@ -14,7 +14,7 @@ from lineage_bridge_dagster_tests.operations.doctor.examined import aws_clients,
 
 
 @pytest.mark.parametrize(
-    ("field", "what"), [("DESCRIPTION", "the description"), ("PARAMETERS", "leave out parameters")]
+    ("field", "what"), [("DESCRIPTION", "the description"), ("PARAMETERS", "exclude parameters")]
 )
 def test_what_the_settings_leave_out_of_pushes_is_named(field: str, what: str) -> None:
     variable = f"LINEAGE_BRIDGE_PUSH_SET_{field}"
@@ -34,5 +34,5 @@ def test_parameters_of_others_are_counted_as_kept() -> None:
         _, found = examine(glue_pushes.pushes, context_of(graph=graph, **glue))
     assert found.status is Status.OK
     assert "0 of them ours" in found.result
-    assert "changes no other one" in found.result
+    assert "changes no others" in found.result
     assert "push --dry-run" in found.remedy

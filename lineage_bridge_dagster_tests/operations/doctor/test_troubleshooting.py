@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lineage_bridge_dagster.operations.doctor.checks import all_checks
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "troubleshooting.md"
 
 #: What integrations with Glue document as troubleshooting and pitfalls.
