@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests import bad_instance
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, add_table, discovery
 from lineage_bridge_dagster_tests.wheel import ROOT, WheelEnvironment, build_wheel, install
 
 pytestmark = pytest.mark.xdist_group("wheel")
@@ -65,6 +70,71 @@ def test_code_comes_from_the_wheel_and_reports_its_version(
     file, version = environment.run("python", "-c", code, cwd=project).stdout.split()
     assert Path(file).is_relative_to(environment.root)
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_lineage_is_pushed_without_extras(
+    environment: WheelEnvironment, project: Path, tmp_path: Path
+) -> None:
+    lineage = Graph()
+    add_table(lineage, "orders.v1")
+    graph_json.dump(discovery(lineage), tmp_path / "lineage_graph.json")
+    with StrictAws() as aws:
+        catalog = Catalog(aws)
+        catalog.create("orders.v1")
+        process = environment.run(
+            *("lineage-bridge", "push", "--graph", str(tmp_path / "lineage_graph.json"), "--json"),
+            cwd=project,
+            variables={
+                "AWS_ENDPOINT_URL": aws.endpoint_url,
+                "AWS_ACCESS_KEY_ID": "test",
+                "AWS_SECRET_ACCESS_KEY": "test",
+                "LINEAGE_BRIDGE_AWS_REGION": REGION,
+            },
+        )
+        assert json.loads(process.stdout)["counts"]["updated"] == 1
+        assert catalog.parameters("orders.v1")["lineage_bridge.source_topics"] == "orders.v1"
+
+
+@pytest.mark.parametrize(
+    ("extra", "package", "code"),
+    [
+        (
+            "azure",
+            "the package azure",
+            "from lineage_bridge_dagster.collector.landing.azure import AzureLanding as A; A(None)",
+        ),
+        (
+            "collector",
+            "the package sqlglot",
+            "from lineage_bridge_dagster.collector import Extractor as E; E(regions=['us-east-1']).run()",
+        ),
+        (
+            "connect",
+            "a package: [PACKAGE_NOT_INSTALLED] grpcio-status",
+            "from lineage_bridge_dagster.spark.remote import _opened as o; o(None)",
+        ),
+        (
+            "polars",
+            "the package polars",
+            "from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind as F, from_arrow as a; "
+            "a(None, F.POLARS)",
+        ),
+        (
+            "topics",
+            "the package grpc_tools",
+            "from lineage_bridge_dagster.schemas.protobuf_files import compiled as c; "
+            "from lineage_bridge_dagster.schemas.schemas import RegisteredSchema as S; "
+            "c(S('PROTOBUF', 'message M {}'))",
+        ),
+    ],
+)
+def test_error_names_the_extra_that_is_missing(
+    environment: WheelEnvironment, project: Path, extra: str, package: str, code: str
+) -> None:
+    process = environment.run("python", "-c", code, cwd=project, check=False)
+    assert process.returncode == 1
+    assert f"needs {package}" in process.stderr
+    assert f"pip install 'lineage-bridge-dagster[{extra}]'" in process.stderr
 
 
 def test_embedded_stack_names_its_extra_when_it_is_not_installed(

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
@@ -44,10 +44,13 @@ class WheelEnvironment:
     def bin(self) -> Path:
         return self.root / "bin"
 
-    def run(self, *command: str, cwd: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: str, cwd: Path, check: bool = True, variables: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command of the environment, isolated from the developer's own variables."""
         env = {"PATH": f"{self.bin}{os.pathsep}/usr/bin:/bin", "HOME": str(self.root), "NO_COLOR": "1"}
         env |= {"VIRTUAL_ENV": str(self.root), "COLUMNS": "200", "PYTHONWARNINGS": "ignore"}
+        env |= variables or {}
         process = subprocess.run(
             [str(self.bin / command[0]), *command[1:]],
             cwd=cwd,

@@ -5,23 +5,22 @@ from __future__ import annotations
 import click
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.extras import needs
 
 
 def local_command() -> click.Command:
     """The command group of the embedded stack, or a command that names the missing package."""
     try:
-        from lineage_bridge_dagster.embedded.commands import local
-        from lineage_bridge_dagster.embedded.demo import demo
-    except ModuleNotFoundError as error:
-        package = error.name or ""
-        if package.startswith("lineage_bridge_dagster"):
-            raise
-        return _unavailable(package)
+        with needs("local", "The embedded stack"):
+            from lineage_bridge_dagster.embedded.commands import local
+            from lineage_bridge_dagster.embedded.demo import demo
+    except ConfigurationError as error:
+        return _unavailable(error)
     local.add_command(demo)
     return local
 
 
-def _unavailable(package: str) -> click.Command:
+def _unavailable(error: ConfigurationError) -> click.Command:
     @click.command(
         "local",
         context_settings={"ignore_unknown_options": True},
@@ -29,9 +28,6 @@ def _unavailable(package: str) -> click.Command:
     )
     @click.argument("_arguments", nargs=-1)
     def unavailable(_arguments: tuple[str, ...]) -> None:
-        raise ConfigurationError(
-            f"The embedded stack needs the package {package}.",
-            hint="pip install 'lineage-bridge-dagster[local]'",
-        )
+        raise error
 
     return unavailable

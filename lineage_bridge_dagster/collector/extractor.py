@@ -30,6 +30,7 @@ from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
 from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.extras import needs
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -145,9 +146,12 @@ class Extractor:
             observe: Receives each row as it is written, masked.
 
         Raises:
-            ConfigurationError: A mark is no time, or the folder cannot be written to. There are no files.
+            ConfigurationError: A mark is not a time, the folder cannot be written to, or the extra
+                `collector` is missing. There are no files.
             LineageBridgeError: No region could be read. There are no files.
         """
+        with needs("collector", "The inventory collector"):
+            import sqlglot  # noqa: F401 - before the first call, not at the first view
         mark = self.marks.read()
         start = checked(start_hwm, "start_hwm") if start_hwm else mark or BEGINNING
         end = checked(end_hwm, "end_hwm") if end_hwm else self._clock().strftime(FORMAT)

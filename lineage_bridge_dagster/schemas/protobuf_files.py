@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
+from lineage_bridge_dagster.extras import install
 from lineage_bridge_dagster.schemas.errors import SchemaError
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
@@ -89,8 +90,8 @@ def _folder(package: str) -> Path:
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise SchemaError(
-            f"Protobuf schemas need the package {package}, which is not installed.",
-            hint="Install the project's dependencies: make setup.",
+            f"A topic with a Protobuf schema needs the package {package}.",
+            hint=install("topics"),
         )
     return Path(next(iter(spec.submodule_search_locations)))
 

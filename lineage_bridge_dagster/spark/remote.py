@@ -26,6 +26,7 @@ from lineage_bridge_dagster.config.spark_remote import (
     SparkRemote,
 )
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.extras import needs
 from lineage_bridge_dagster.spark.classic import is_classic
 
 if TYPE_CHECKING:
@@ -263,15 +264,10 @@ def _detail(error: BaseException) -> str:
 
 
 def _opened(server: SparkRemote) -> Any:
-    try:
+    with needs("connect", "A session of a Spark Connect server (spark.remote)"):
         import grpc  # type: ignore[import-untyped]
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession as ConnectSession
-    except ImportError as error:
-        raise ConfigurationError(
-            f"spark.remote is set, and a package that Spark Connect needs is missing: {error}",
-            hint="Install it: pip install grpcio grpcio-status googleapis-common-protos pandas pyarrow.",
-        ) from error
     builder = channel_builder(server, os.environ)
     channel = builder.toChannel()
     try:

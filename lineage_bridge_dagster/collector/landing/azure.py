@@ -12,6 +12,7 @@ from lineage_bridge_dagster.config.collector import LandingSettings
 from lineage_bridge_dagster.config.collector_variables import LANDING_SAS
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.extras import needs
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError
@@ -29,13 +30,8 @@ class AzureLanding:
     """
 
     def __init__(self, settings: LandingSettings) -> None:
-        try:
+        with needs("azure", "An upload to Azure Blob Storage"):
             from azure.storage.blob import ContainerClient
-        except ImportError as error:
-            raise ConfigurationError(
-                "Uploads to Azure Blob Storage need a package that is not installed.",
-                hint="pip install 'lineage-bridge-dagster[azure]'",
-            ) from error
         hide_secrets_in_logs()
         parts = urlsplit(settings.url)
         if parts.query:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.extras import needs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,22 +103,16 @@ def from_arrow(rows: pa.Table, kind: FrameKind) -> Any:
     """Rows as a frame of a kind.
 
     Raises:
-        ConfigurationError: its library is not installed.
+        ConfigurationError: Polars is not installed.
     """
-    try:
-        if kind is FrameKind.PANDAS:
-            from lineage_bridge_dagster.spark.io.arrow import pandas_frames
+    if kind is FrameKind.PANDAS:
+        from lineage_bridge_dagster.spark.io.arrow import pandas_frames
 
-            return pandas_frames.from_arrow(rows)
-        if kind in (FrameKind.POLARS, FrameKind.POLARS_LAZY):
+        return pandas_frames.from_arrow(rows)
+    if kind in (FrameKind.POLARS, FrameKind.POLARS_LAZY):
+        with needs("polars", f"An input that is annotated as {kind.value}"):
             import polars as pl
 
-            frame: Any = pl.from_arrow(rows)
-            return frame.lazy() if kind is FrameKind.POLARS_LAZY else frame
-    except ImportError as error:
-        raise ConfigurationError(
-            f"The input is annotated as {kind.value}, and {kind.value.partition('.')[0]} is not installed.",
-            hint="Install it: pip install 'lineage-bridge-dagster[polars]' for Polars, pip install pandas "
-            "for pandas; or annotate the input as pyarrow.Table.",
-        ) from error
+        frame: Any = pl.from_arrow(rows)
+        return frame.lazy() if kind is FrameKind.POLARS_LAZY else frame
     return rows.to_reader() if kind is FrameKind.READER else rows
