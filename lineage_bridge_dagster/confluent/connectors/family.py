@@ -13,7 +13,7 @@ from lineage_bridge_dagster.confluent.connectors.transforms.origins import Origi
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTopic:
     """A topic that a source writes, named as before transforms, and a dataset that its records come from.
 
     A topic of several datasets is yielded once for each. Empty for what the configuration does not tell:
@@ -29,9 +29,15 @@ class Written:
     dataset_by_name: bool = False
 
 
-def named_for(topic: str, dataset: str = "") -> Written:
-    """A topic that exists under the name that it would have if this dataset did."""
-    return Written(topic, dataset, by_name=True, dataset_by_name=True)
+def named_for(topic: str, dataset: str = "", *, listed: bool = False) -> WrittenTopic:
+    """A topic that exists under the name that it would have if this dataset did.
+
+    Args:
+        topic: Its name before transforms.
+        dataset: What its records come from.
+        listed: Whether the configuration names the dataset, too, so that neither is inferred.
+    """
+    return WrittenTopic(topic, dataset, by_name=not listed, dataset_by_name=not listed)
 
 
 @dataclass(slots=True)
@@ -101,7 +107,7 @@ class SinkContext:
 
 
 #: Yields what a source writes.
-Source = Callable[[SourceContext], Iterator[Written]]
+Source = Callable[[SourceContext], Iterator[WrittenTopic]]
 #: The datasets that the records of a topic are written to: one, several, or "" for unknown. The topic is
 #: named as the connector sees it, after its transforms.
 Sink = Callable[[SinkContext, str], str | Iterable[str]]
@@ -133,3 +139,37 @@ class Family:
     def direction(self) -> str:
         """`source` or `sink`."""
         return "source" if self.source else "sink"
+
+
+#: Every family that a module of `families/` declares.
+SOURCES: list[Family] = []
+SINKS: list[Family] = []
+
+
+def source_family(name: str, ids: str, *classes: str, has_dataset: bool = True) -> Callable[[Source], Source]:
+    """Declare the family of sources that a reader reads, by decorating or calling it with the reader.
+
+    Args:
+        name: As in `Family`.
+        ids: Plugin ids of managed connectors, separated by spaces.
+        *classes: Java classes of self-managed connectors.
+        has_dataset: As in `Family`.
+    """
+
+    def declare(reader: Source) -> Source:
+        SOURCES.append(Family(name, tuple(ids.split()), classes, source=reader, has_dataset=has_dataset))
+        return reader
+
+    return declare
+
+
+def sink_family(
+    name: str, ids: str, *classes: str, topics: tuple[str, ...] = (), has_dataset: bool = True
+) -> Callable[[Sink], Sink]:
+    """Declare the family of sinks that a reader reads, as `source_family` does."""
+
+    def declare(reader: Sink) -> Sink:
+        SINKS.append(Family(name, tuple(ids.split()), classes, None, reader, topics, has_dataset))
+        return reader
+
+    return declare

@@ -26,13 +26,20 @@ class Rule:
         system: The system, as its vendor calls it.
         template: `{part}`s, some in brackets that vanish with an empty part.
         port: The port that is meant where none is given.
-        spec: Namespace and name as the OpenLineage spec writes them, empty where it lacks the system.
+        spec: Namespace and name as the OpenLineage spec writes them, `namespace + name`; empty where it lacks
+            the system. A template in this form is the spec's own.
     """
 
     system: str
     template: str
     port: str = ""
     spec: str = ""
+
+    def __post_init__(self) -> None:
+        namespace, plus, name = self.template.partition(" + ")
+        if plus:
+            object.__setattr__(self, "spec", self.template)
+            object.__setattr__(self, "template", f"{namespace}{'/' if '://' in namespace else ':'}{name}")
 
     def __call__(self, **parts: str) -> str:
         """Return the dataset's name; empty if a part that it needs is empty, for then it is not known.
@@ -79,29 +86,14 @@ def http_url(url: str) -> str:
 
 
 # Relational databases.
-POSTGRES = Rule(
-    "PostgreSQL",
-    "postgres://{host}:{port}/{database}.{schema}.{table}",
-    "5432",
-    "postgres://{host}:{port} + {database}.{schema}.{table}",
-)
-MYSQL = Rule(
-    "MySQL, MariaDB",
-    "mysql://{host}:{port}/{database}.{table}",
-    "3306",
-    "mysql://{host}:{port} + {database}.{table}",
-)
-MSSQL = Rule(
-    "Microsoft SQL Server",
-    "mssql://{host}:{port}/{database}.{schema}.{table}",
-    "1433",
-    "mssql://{host}:{port} + {database}.{schema}.{table}",
-)
+POSTGRES = Rule("PostgreSQL", "postgres://{host}:{port} + {database}.{schema}.{table}", "5432")
+MYSQL = Rule("MySQL, MariaDB", "mysql://{host}:{port} + {database}.{table}", "3306")
+MSSQL = Rule("Microsoft SQL Server", "mssql://{host}:{port} + {database}.{schema}.{table}", "1433")
 ORACLE = Rule(
     "Oracle Database",
     "oracle://{host}:{port}/{service}[.{schema}].{table}",
     "1521",
-    "oracle://{host}:{port} + {serviceName}.{schema}.{table}",
+    spec="oracle://{host}:{port} + {serviceName}.{schema}.{table}",
 )
 DB2 = Rule("IBM Db2", "db2://{host}:{port}/{database}[.{schema}].{table}", "50000")
 #: Db2 for i has one database; a library is a schema.
@@ -113,48 +105,24 @@ VITESS = Rule("Vitess", "vitess://{host}:{port}/{keyspace}.{table}", "15991")
 DERBY = Rule("Apache Derby", "derby://{host}:{port}/{database}.{schema}.{table}", "1527")
 H2 = Rule("H2", "h2://{host}:{port}/{database}.{schema}.{table}", "9092")
 HSQLDB = Rule("HyperSQL", "hsqldb://{host}:{port}/{database}.{schema}.{table}", "9001")
-CRATE = Rule(
-    "CrateDB",
-    "crate://{host}:{port}/{database}.{schema}.{table}",
-    "5432",
-    "crate://{host}:{port} + {database}.{schema}.{table}",
-)
-OCEANBASE = Rule(
-    "OceanBase",
-    "oceanbase://{host}:{port}/{database}.{table}",
-    "2881",
-    "oceanbase://{host}:{port} + {database}.{table}",
-)
-TRINO = Rule(
-    "Trino, Presto",
-    "trino://{host}:{port}/{catalog}.{schema}.{table}",
-    "8080",
-    "trino://{host}:{port} + {catalog}.{schema}.{table}",
-)
+CRATE = Rule("CrateDB", "crate://{host}:{port} + {database}.{schema}.{table}", "5432")
+OCEANBASE = Rule("OceanBase", "oceanbase://{host}:{port} + {database}.{table}", "2881")
+TRINO = Rule("Trino, Presto", "trino://{host}:{port} + {catalog}.{schema}.{table}", "8080")
 
 # Warehouses, lakehouses and cloud databases.
 REDSHIFT = Rule(
     "Amazon Redshift",
     "redshift://{host}:{port}/{database}.{schema}.{table}",
     "5439",
-    "redshift://{cluster_identifier}.{region_name}:{port} + {database}.{schema}.{table}",
+    spec="redshift://{cluster_identifier}.{region_name}:{port} + {database}.{schema}.{table}",
 )
-SYNAPSE = Rule(
-    "Azure Synapse",
-    "sqlserver://{host}:{port}/{schema}.{table}",
-    "1433",
-    "sqlserver://{host}:{port} + {schema}.{table}",
-)
+SYNAPSE = Rule("Azure Synapse", "sqlserver://{host}:{port} + {schema}.{table}", "1433")
 SNOWFLAKE = Rule(
     "Snowflake",
     "snowflake://{account}/{database}.{schema}.{table}",
     spec="snowflake://{organization}-{account} + {database}.{schema}.{table}",
 )
-BIGQUERY = Rule(
-    "Google BigQuery",
-    "bigquery:{project}.{dataset}.{table}",
-    spec="bigquery + {project}.{dataset}.{table}",
-)
+BIGQUERY = Rule("Google BigQuery", "bigquery + {project}.{dataset}.{table}")
 SPANNER = Rule(
     "Google Cloud Spanner",
     "spanner://{project}:{instance}/{database}[.{schema}].{table}",
@@ -173,31 +141,20 @@ ATHENA = Rule(
 BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}:{instance}/{table}")
 CLICKHOUSE = Rule("ClickHouse", "clickhouse://{host}:{port}/{database}.{table}", "8123")
 DORIS = Rule("Apache Doris, SelectDB", "doris://{host}:{port}/{database}.{table}", "9030")
-FIREBOLT = Rule("Firebolt", "firebolt://{host}/{database}.{table}")
 GLUE = Rule(
     "AWS Glue Data Catalog",
     "arn:aws:glue:{region}:{account}/table/{database}/{table}",
     spec="arn:aws:glue:{region}:{account id} + table/{database name}/{table name}",
 )
 HEAVY_DB = Rule("HEAVY.AI", "heavyai://{host}:{port}/{database}.{table}", "6274")
-HIVE = Rule(
-    "Apache Hive",
-    "hive://{host}:{port}/{database}.{table}",
-    "9083",
-    "hive://{host}:{port} + {database}.{table}",
-)
+HIVE = Rule("Apache Hive", "hive://{host}:{port} + {database}.{table}", "9083")
 #: A catalog's port is 443 unless its address says otherwise, and only then part of the name.
 ICEBERG = Rule("Apache Iceberg REST catalog", "iceberg://{host}[:{port}][/{warehouse}]/{table}")
 KUDU = Rule("Apache Kudu, by Apache Impala", "kudu://{host}:{port}/{database}.{table}", "21050")
 NETEZZA = Rule("IBM Netezza", "netezza://{host}:{port}/{database}[.{schema}].{table}", "5480")
 SINGLESTORE = Rule("SingleStore", "singlestore://{host}:{port}/{database}.{table}", "3306")
 STARROCKS = Rule("StarRocks", "starrocks://{host}:{port}/{database}.{table}", "8030")
-TERADATA = Rule(
-    "Teradata",
-    "teradata://{host}:{port}/{database}.{table}",
-    "1025",
-    "teradata://{host}:{port} + {database}.{table}",
-)
+TERADATA = Rule("Teradata", "teradata://{host}:{port} + {database}.{table}", "1025")
 VERTICA = Rule("Vertica", "vertica://{host}:{port}/{database}.{schema}.{table}", "5433")
 
 # Object stores and files.
@@ -221,17 +178,12 @@ LOCAL_FILE = Rule("Local file system", "file:{file}", spec="file + {path}")
 SFTP = Rule("SFTP server", "sftp://{host}:{port}[/{path}]", "22")
 SMB = Rule("SMB share", "smb://{host}:{port}/{share}[/{path}]", "445")
 HDFS = Rule(
-    "HDFS", "hdfs://{host}:{port}[/{path}]", "8020", "hdfs://{namenode host}:{namenode port} + {path}"
+    "HDFS", "hdfs://{host}:{port}[/{path}]", "8020", spec="hdfs://{namenode host}:{namenode port} + {path}"
 )
 
 # Document, key-value, wide-column and graph stores.
 ARANGODB = Rule("ArangoDB", "arangodb://{host}:{port}/{database}.{collection}", "8529")
-CASSANDRA = Rule(
-    "Apache Cassandra, ScyllaDB",
-    "cassandra://{host}:{port}/{keyspace}.{table}",
-    "9042",
-    "cassandra://{host}:{port} + {keyspace}.{table}",
-)
+CASSANDRA = Rule("Apache Cassandra, ScyllaDB", "cassandra://{host}:{port} + {keyspace}.{table}", "9042")
 #: The endpoint's port is always 443 and not part of the name.
 COSMOS = Rule(
     "Azure Cosmos DB",
@@ -278,7 +230,7 @@ KAFKA = Rule(
     "Apache Kafka",
     "kafka://{host}:{port}/{topic}",
     "9092",
-    "kafka://{bootstrap server host}:{port} + {topic}",
+    spec="kafka://{bootstrap server host}:{port} + {topic}",
 )
 PUBSUB_LITE = Rule("Google Pub/Sub Lite", "pubsublite:topic:{project}:{topic}")
 PUBSUB_TOPIC = Rule(

@@ -29,7 +29,7 @@ class _InfiniteError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class PatternExpansion:
     """The names that an expression matches as a whole.
 
     Attributes:
@@ -43,7 +43,7 @@ class Expansion:
     product: bool
 
 
-def expand(pattern: str) -> Expansion | None:
+def expand(pattern: str) -> PatternExpansion | None:
     r"""Return the names that an expression stands for; None if they are not few.
 
     A dot that no quantifier follows is taken as a separator of name parts: `public.orders` is meant as
@@ -61,7 +61,7 @@ def expand(pattern: str) -> Expansion | None:
         return None
     if reader.position < len(text):
         return None
-    return Expansion(list(dict.fromkeys(names)), reader.spelled, reader.product)
+    return PatternExpansion(list(dict.fromkeys(names)), reader.spelled, reader.product)
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class TableList:
     """
 
     def __init__(self, patterns: Iterable[str], warnings: list[str], *, ignore_case: bool = False) -> None:
-        self.spelled: dict[str, Expansion] = {}
+        self.spelled: dict[str, PatternExpansion] = {}
         self.open: list[str] = []
         self._warnings = warnings
         self._ignore_case = ignore_case

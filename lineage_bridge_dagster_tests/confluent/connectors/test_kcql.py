@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.confluent.connectors.families.kcql import Statement, for_topic, statements
+from lineage_bridge_dagster.confluent.connectors.families.kcql import KcqlStatement, for_topic, statements
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("INSERT INTO orders SELECT * FROM topic-a", [Statement("topic-a", "orders")]),
+        ("INSERT INTO orders SELECT * FROM topic-a", [KcqlStatement("topic-a", "orders")]),
         (
             "insert into a select x, y as z from t1; UPSERT INTO b SELECT * FROM t2 PK id;",
-            [Statement("t1", "a"), Statement("t2", "b")],
+            [KcqlStatement("t1", "a"), KcqlStatement("t2", "b")],
         ),
-        ("INSERT INTO `my;table` SELECT * FROM `/sensors/+`", [Statement("/sensors/+", "my;table")]),
-        ("INSERT INTO bucket:`a b` SELECT * FROM t", [Statement("t", "bucket:a b")]),
+        ("INSERT INTO `my;table` SELECT * FROM `/sensors/+`", [KcqlStatement("/sensors/+", "my;table")]),
+        ("INSERT INTO bucket:`a b` SELECT * FROM t", [KcqlStatement("t", "bucket:a b")]),
         (
             "INSERT INTO a SELECT * FROM t STOREAS `JSON` PROPERTIES('k.one'=10, 'k.two'='x,y')",
-            [Statement("t", "a", {"k.one": "10", "k.two": "x,y"})],
+            [KcqlStatement("t", "a", {"k.one": "10", "k.two": "x,y"})],
         ),
-        ("SELECT * FROM t PK id", [Statement("t")]),
-        ("INSERT INTO a SELECT `from` FROM\n t WITHTYPE into", [Statement("t", "a")]),
+        ("SELECT * FROM t PK id", [KcqlStatement("t")]),
+        ("INSERT INTO a SELECT `from` FROM\n t WITHTYPE into", [KcqlStatement("t", "a")]),
         ("", []),
         ("INSERT INTO a", []),
         ("SELECT * FROM", []),
     ],
 )
-def test_statements_name_source_and_target(text: str, expected: list[Statement]) -> None:
+def test_statements_name_source_and_target(text: str, expected: list[KcqlStatement]) -> None:
     assert statements(text) == expected
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import Selection
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import PipelineSelection
 
 
-def selection(*conditions: Any) -> Selection:
+def selection(*conditions: Any) -> PipelineSelection:
     pipeline = [{"$match": condition} for condition in conditions]
-    return Selection.of(Config({"pipeline": json.dumps(pipeline)}), [])
+    return PipelineSelection.of(Config({"pipeline": json.dumps(pipeline)}), [])
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_deployment_is_complete_only_with_databases() -> None:
 @pytest.mark.parametrize("pipeline", ["{", "[" * 100_000, "null", '[{"$match":' * 60 + "1" + "}]" * 60])
 def test_unreadable_pipelines_are_ignored_with_a_warning(pipeline: str) -> None:
     warnings: list[str] = []
-    found = Selection.of(Config({"pipeline": pipeline}), warnings)
+    found = PipelineSelection.of(Config({"pipeline": pipeline}), warnings)
 
     assert found.allows("shop", "orders")
     assert not found.is_complete("shop")

@@ -9,12 +9,12 @@ import pytest
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import TopicNames
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import MongoTopicNames
 
 
-def names(mapped: dict[str, str] | None = None, **settings: str) -> TopicNames:
+def names(mapped: dict[str, str] | None = None, **settings: str) -> MongoTopicNames:
     config = {f"topic.{name}": value for name, value in settings.items()}
-    return TopicNames.of(Config({**config, "topic.namespace.map": json.dumps(mapped or {})}), [])
+    return MongoTopicNames.of(Config({**config, "topic.namespace.map": json.dumps(mapped or {})}), [])
 
 
 def read(cluster: list[str], mapped: dict[str, str] | None = None, **config: Any) -> ConnectorLineage:

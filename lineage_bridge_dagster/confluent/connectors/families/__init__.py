@@ -1,7 +1,7 @@
 """The families of connector classes: one module for each kind of outside system, with its sources and sinks.
 
-To add a connector class, add its name to the `Family` that reads such configurations, or add a `Family` to
-`SOURCES` or `SINKS` of the module of its system. Every module here is read.
+To add a connector class, add its name to the family that reads such configurations, or declare a family with
+`source_family` or `sink_family` in the module of its system. Every module here is read.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import re
 from importlib import import_module
 from pkgutil import iter_modules
 
-from lineage_bridge_dagster.confluent.connectors.family import Family
+from lineage_bridge_dagster.confluent.connectors.family import SINKS, SOURCES, Family
 
-_MODULES = tuple(import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
-SOURCES: tuple[Family, ...] = tuple(row for module in _MODULES for row in getattr(module, "SOURCES", ()))
-SINKS: tuple[Family, ...] = tuple(row for module in _MODULES for row in getattr(module, "SINKS", ()))
+__all__ = ["SINKS", "SOURCES", "family_of"]
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
 
 
 def _folded(name: str) -> str:

@@ -10,7 +10,8 @@ import re
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches, replace_whole
 
 
@@ -50,6 +51,14 @@ def _sanitizes(config: Config) -> bool:
     return config.flag("sanitize.topics", managed) or config.flag("sanitizeTopics")
 
 
+@sink_family(
+    "bigquery",
+    "BigQuerySink BigQueryStorageSink",
+    "com.wepay.kafka.connect.bigquery.BigQuerySinkConnector",
+    "com.aiven.kafka.connect.bigquery.BigQuerySinkConnector",
+    "io.aiven.kafka.connect.bigquery.BigQuerySinkConnector",
+    "io.confluent.connect.bigquerystorage.BigQueryStorageSinkConnector",
+)
 def bigquery(context: SinkContext, topic: str) -> str:
     """The table of a topic; a router may have made `dataset:table` of the topic."""
     config = context.config
@@ -66,28 +75,6 @@ def bigquery(context: SinkContext, topic: str) -> str:
     return naming.BIGQUERY(project=config.get("project"), dataset=dataset, table=table)
 
 
-def _one_table(context: SinkContext, _topic: str) -> str:
-    config = context.config
-    project, dataset = config.get("project"), config.get("dataset")
-    return naming.BIGQUERY(project=project, dataset=dataset, table=config.get("table"))
-
-
-SINKS = (
-    Family(
-        "bigquery",
-        ("BigQuerySink", "BigQueryStorageSink"),
-        (
-            "com.wepay.kafka.connect.bigquery.BigQuerySinkConnector",
-            "com.aiven.kafka.connect.bigquery.BigQuerySinkConnector",
-            "io.aiven.kafka.connect.bigquery.BigQuerySinkConnector",
-            "io.confluent.connect.bigquerystorage.BigQueryStorageSinkConnector",
-        ),
-        sink=bigquery,
-    ),
-    Family(
-        "bigquery-table",
-        (),
-        ("com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector",),
-        sink=_one_table,
-    ),
+sink_family("bigquery-table", "", "com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector")(
+    per_topic(keyed(naming.BIGQUERY, project="project", dataset="dataset", table="table"))
 )

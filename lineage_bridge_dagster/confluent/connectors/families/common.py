@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import (
@@ -10,9 +11,10 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     Source,
     SourceContext,
-    Written,
+    WrittenTopic,
 )
 
+_TOPIC = "${topic}"
 #: Naming strategies of Debezium's sinks, by the name of their class, under all its packages: whether a
 #: topic's dots become underscores.
 _DEBEZIUM_NAMING = {
@@ -24,7 +26,40 @@ _DEBEZIUM_NAMING = {
 }
 
 
-def topic_of(datasets: Callable[[Config], Iterable[str]], *keys: str) -> Source:
+class KeyedDataset(Protocol):
+    """Names a dataset by a configuration and a name: of a topic, a queue, a container, a folder."""
+
+    def __call__(self, config: Config, name: str = "", /) -> str: ...
+
+
+def keyed(rule: Callable[..., str], prefix: str = "", /, **parts: str) -> KeyedDataset:
+    """A dataset, each part of which is the value of a key.
+
+    Args:
+        rule: Makes the dataset's name of its parts.
+        prefix: The start of every key.
+        **parts: Of each part the `key`, `key | older key` for the first that has a value, `key = default`, or
+            `= constant`. In a default and in the value that replaces it, `${topic}` stands for the name.
+    """
+    declared = {part: _declared(prefix, text) for part, text in parts.items()}
+
+    def dataset(config: Config, name: str = "", /) -> str:
+        values = {part: config.get(*keys, default=default) for part, (keys, default) in declared.items()}
+        for part, (_, default) in declared.items():
+            if _TOPIC in default:
+                values[part] = values[part].replace(_TOPIC, name)
+        return rule(**values)
+
+    return dataset
+
+
+def _declared(prefix: str, text: str) -> tuple[list[str], str]:
+    """The keys and the default of a part."""
+    keys, _, default = f"{text} ".partition("= ")
+    return [prefix + key for key in keys.split() if key != "|"], default.strip()
+
+
+def topic_of(datasets: Callable[[Config], str | Iterable[str]], *keys: str) -> Source:
     """A source with one topic, made of all the datasets that its configuration names.
 
     Args:
@@ -33,24 +68,30 @@ def topic_of(datasets: Callable[[Config], Iterable[str]], *keys: str) -> Source:
     """
     names = keys or ("kafka.topic", "topic", "kafka.topic.name")
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         topic = context.config.get(*names)
         if not topic:
             context.warnings.append(f"{names[0]} is not set: its topic is not known")
-        for dataset in [*datasets(context.config)] or [""]:
-            yield Written(topic, dataset)
+        found = datasets(context.config)
+        for dataset in [found] if isinstance(found, str) else [*found] or [""]:
+            yield WrittenTopic(topic, dataset)
 
     return source
 
 
-def per_topic(datasets: Callable[[Config], Iterable[str]]) -> Sink:
+def per_topic(datasets: Callable[[Config], str | Iterable[str]]) -> Sink:
     """A sink that writes the records of every topic to the same datasets."""
     return lambda context, _topic: datasets(context.config)
 
 
+def named_by_topic(dataset: KeyedDataset) -> Sink:
+    """A sink that writes the records of each topic to a dataset of its own."""
+    return lambda context, topic: dataset(context.config, topic)
+
+
 def table_name(config: Config, topic: str, key: str = "table.name.format") -> str:
     """The table of a topic, by a template in which `${topic}` stands for the topic."""
-    return config.get(key, default="${topic}").replace("${topic}", topic)
+    return config.get(key, default=_TOPIC).replace(_TOPIC, topic)
 
 
 def debezium_collection(context: SinkContext, topic: str) -> str:
@@ -64,8 +105,8 @@ def debezium_collection(context: SinkContext, topic: str) -> str:
     if replaces_dots is None:
         context.warnings.append(f"its naming strategy {strategy} is not known, so its targets are not")
         return ""
-    template = config.get("collection.name.format", "table.name.format", default="${topic}")
-    name = template.replace("${topic}", topic.replace(".", "_") if replaces_dots else topic)
+    template = config.get("collection.name.format", "table.name.format", default=_TOPIC)
+    name = template.replace(_TOPIC, topic.replace(".", "_") if replaces_dots else topic)
     if "${" in name:
         context.warnings.append(f"collection.name.format {template} takes the target's name from the record")
         return ""

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     Sink,
     SinkContext,
     Source,
     SourceContext,
-    Written,
+    WrittenTopic,
+    sink_family,
+    source_family,
 )
 
-_V1 = ("connect.cosmos.connection.endpoint", "connect.cosmos.databasename")
 _V2 = "azure.cosmos.account.endpoint"
 _METADATA = "azure.cosmos.source.metadata.storage.name"
 
 
-def _dataset(endpoint: str, database: str) -> Callable[[Config, str], str]:
+def _containers(endpoint: str, database: str) -> KeyedDataset:
     """The name of a container, by the keys of its endpoint and its database."""
-
-    def dataset(config: Config, container: str) -> str:
-        return naming.COSMOS(host=config.get(endpoint), database=config.get(database), container=container)
-
-    return dataset
+    return keyed(naming.COSMOS, host=endpoint, database=database, container="= ${topic}")
 
 
-def mapped_sink(topics: str, dataset: Callable[[Config, str], str]) -> Sink:
+def mapped_sink(topics: str, dataset: KeyedDataset) -> Sink:
     """A map `topic#container`. A topic that is not in it goes to the container with its name."""
 
     def sink(context: SinkContext, topic: str) -> str:
@@ -39,20 +35,21 @@ def mapped_sink(topics: str, dataset: Callable[[Config, str], str]) -> Sink:
     return sink
 
 
-def mapped_source(topics: str, dataset: Callable[[Config, str], str]) -> Source:
+def mapped_source(topics: str, dataset: KeyedDataset) -> Source:
     """A map `topic#container`."""
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         mapped = context.config.pairs(topics, "#")
         if not mapped:
             context.warnings.append(f"{topics} names no container and topic: what it reads is not known")
         for topic, container in mapped.items():
-            yield Written(topic, dataset(context.config, container))
+            yield WrittenTopic(topic, dataset(context.config, container))
 
     return source
 
 
-def cosmos_v2_source(context: SourceContext) -> Iterator[Written]:
+@source_family("cosmosdb-v2", "CosmosDbSourceV2", "com.azure.cosmos.kafka.connect.CosmosSourceConnector")
+def cosmos_v2_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Containers of the list, or all; a topic is named for its container unless the map names it."""
     config = context.config
     if config.get("azure.cosmos.source.metadata.storage.type", default="Kafka").lower() == "kafka":
@@ -70,63 +67,36 @@ def cosmos_v2_source(context: SourceContext) -> Iterator[Written]:
         )
     for container in mapped if everything or not listed else listed:
         topic = mapped.get(container, container)
-        yield Written(topic, _SOURCE_V2(config, container))
+        yield WrittenTopic(topic, _SOURCE_V2(config, container))
 
 
-def lenses_sink(context: SinkContext, topic: str) -> list[str]:
-    config = context.config
-    statements = kcql.for_topic(config.get("connect.cosmosdb.kcql", "connect.documentdb.kcql"), topic)
-    return [
-        naming.COSMOS(
-            host=config.get("connect.cosmosdb.endpoint", "connect.documentdb.endpoint"),
-            database=config.get("connect.cosmosdb.db", "connect.documentdb.db"),
-            container=item.target,
-        )
-        for item in statements
-    ]
+_V1 = _containers("connect.cosmos.connection.endpoint", "connect.cosmos.databasename")
+_SOURCE_V2 = _containers(_V2, "azure.cosmos.source.database.name")
 
+sink_family(
+    "cosmosdb-lenses",
+    "",
+    "io.lenses.streamreactor.connect.azure.cosmosdb.sink.CosmosDbSinkConnector",
+    *kcql.classes("azure.documentdb.sink.DocumentDbSinkConnector"),
+)(
+    kcql.sink(
+        _containers(
+            "connect.cosmosdb.endpoint | connect.documentdb.endpoint",
+            "connect.cosmosdb.db | connect.documentdb.db",
+        ),
+        "connect.cosmosdb.kcql",
+        "connect.documentdb.kcql",
+    )
+)
 
-_SOURCE_V2 = _dataset(_V2, "azure.cosmos.source.database.name")
-
-SOURCES = (
-    Family(
-        "cosmosdb",
-        ("CosmosDbSource",),
-        ("com.azure.cosmos.kafka.connect.source.CosmosDBSourceConnector",),
-        mapped_source("connect.cosmos.containers.topicmap", _dataset(*_V1)),
-    ),
-    Family(
-        "cosmosdb-v2",
-        ("CosmosDbSourceV2",),
-        ("com.azure.cosmos.kafka.connect.CosmosSourceConnector",),
-        cosmos_v2_source,
-    ),
+source_family("cosmosdb", "CosmosDbSource", "com.azure.cosmos.kafka.connect.source.CosmosDBSourceConnector")(
+    mapped_source("connect.cosmos.containers.topicmap", _V1)
 )
 
 
-SINKS = (
-    Family(
-        "cosmosdb",
-        ("CosmosDbSink",),
-        ("com.azure.cosmos.kafka.connect.sink.CosmosDBSinkConnector",),
-        sink=mapped_sink("connect.cosmos.containers.topicmap", _dataset(*_V1)),
-    ),
-    Family(
-        "cosmosdb-v2",
-        ("CosmosDbSinkV2",),
-        ("com.azure.cosmos.kafka.connect.CosmosSinkConnector",),
-        sink=mapped_sink(
-            "azure.cosmos.sink.containers.topicMap", _dataset(_V2, "azure.cosmos.sink.database.name")
-        ),
-    ),
-    Family(
-        "cosmosdb-lenses",
-        (),
-        (
-            "io.lenses.streamreactor.connect.azure.cosmosdb.sink.CosmosDbSinkConnector",
-            "io.lenses.streamreactor.connect.azure.documentdb.sink.DocumentDbSinkConnector",
-            "com.datamountaineer.streamreactor.connect.azure.documentdb.sink.DocumentDbSinkConnector",
-        ),
-        sink=lenses_sink,
-    ),
+sink_family("cosmosdb", "CosmosDbSink", "com.azure.cosmos.kafka.connect.sink.CosmosDBSinkConnector")(
+    mapped_sink("connect.cosmos.containers.topicmap", _V1)
+)
+sink_family("cosmosdb-v2", "CosmosDbSinkV2", "com.azure.cosmos.kafka.connect.CosmosSinkConnector")(
+    mapped_sink("azure.cosmos.sink.containers.topicMap", _containers(_V2, "azure.cosmos.sink.database.name"))
 )

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     SinkContext,
     SourceContext,
-    Written,
+    WrittenTopic,
     named_for,
+    sink_family,
+    source_family,
 )
 
 #: Keys of version 3 and before, when a bucket had no collections.
@@ -34,7 +35,8 @@ def _dataset(config: Config, *path: str) -> str:
     return naming.COUCHBASE(host=host, bucket=bucket, scope=scope, collection=collection)
 
 
-def couchbase_source(context: SourceContext) -> Iterator[Written]:
+@source_family("couchbase", "CouchbaseSource", "com.couchbase.connect.kafka.CouchbaseSourceConnector")
+def couchbase_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics by collection: `couchbase.topic[scope.collection]`, else the map, else `couchbase.topic`.
 
     Without `couchbase.collections`, the collections are those that a topic of the cluster is named for.
@@ -52,11 +54,11 @@ def couchbase_source(context: SourceContext) -> Iterator[Written]:
         **config.overrides("couchbase.topic"),
     }
 
-    def written(collection: str) -> Written:
+    def written(collection: str) -> WrittenTopic:
         scope, _, name = collection.partition(".")
         values = {"bucket": bucket, "scope": scope, "collection": name}
         topic = _VARIABLE.sub(lambda key: values[key[1]], mapped.get(collection, template))
-        return Written(topic, _dataset(config, bucket, scope, name) if name else "")
+        return WrittenTopic(topic, _dataset(config, bucket, scope, name) if name else "")
 
     if listed := config.items("couchbase.collections"):
         for name in listed:
@@ -73,7 +75,7 @@ def couchbase_source(context: SourceContext) -> Iterator[Written]:
     start = text.partition("${")[0]
     if text == start:
         # One topic for the whole bucket or scope, of which the collections are not known.
-        yield Written(text, "" if only else _dataset(config, bucket))
+        yield WrittenTopic(text, "" if only else _dataset(config, bucket))
         return
     pattern = _rest_pattern(text[len(start) :])
     for rest in context.named_like(start):
@@ -97,6 +99,7 @@ def _rest_pattern(text: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@sink_family("couchbase", "CouchbaseSink", "com.couchbase.connect.kafka.CouchbaseSinkConnector")
 def couchbase_sink(context: SinkContext, topic: str) -> str:
     """The collection of a topic: its override, the map's, else `couchbase.default.collection`."""
     config = context.config
@@ -109,23 +112,3 @@ def couchbase_sink(context: SinkContext, topic: str) -> str:
     if len(path) == 2:
         path = [config.get("couchbase.bucket", _OLD_BUCKET), *path]
     return _dataset(config, *path) if len(path) == 3 else ""
-
-
-SOURCES = (
-    Family(
-        "couchbase",
-        ("CouchbaseSource",),
-        ("com.couchbase.connect.kafka.CouchbaseSourceConnector",),
-        couchbase_source,
-    ),
-)
-
-
-SINKS = (
-    Family(
-        "couchbase",
-        ("CouchbaseSink",),
-        ("com.couchbase.connect.kafka.CouchbaseSinkConnector",),
-        sink=couchbase_sink,
-    ),
-)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed
 from lineage_bridge_dagster.confluent.connectors.families.debezium_tables import Capture
 from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import (
     Path,
     internal_topics,
     topic_names,
 )
-from lineage_bridge_dagster.confluent.connectors.family import Family, Source, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Source,
+    SourceContext,
+    WrittenTopic,
+    source_family,
+)
 from lineage_bridge_dagster.confluent.connectors.jdbc_url import parse_jdbc_url
+from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 _PREFIX = ("topic.prefix", "database.server.name")
 
@@ -28,7 +36,7 @@ def debezium(capture: Capture, *prefix: str, by_name: bool = False) -> Source:
     """
     keys = prefix or _PREFIX
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         config = context.config
         name = config.get(*keys) or (context.connector.id or context.connector.name if by_name else "")
         if not name:
@@ -42,27 +50,20 @@ def debezium(capture: Capture, *prefix: str, by_name: bool = False) -> Source:
     return source
 
 
-def _postgres(config: Config, path: Path, port: str = "") -> str:
-    return naming.POSTGRES(
-        host=config.get("database.hostname"),
-        port=config.get("database.port", default=port),
-        database=config.get("database.dbname"),
-        schema=path[0],
-        table=path[1],
-    )
+def _tables(rule: Rule, *path: str, **keys: str) -> Callable[[Config, Path], str]:
+    """Names the tables of a kind of database.
 
+    Args:
+        rule: The rule of the database.
+        *path: The parts of the rule that are a table's path.
+        **keys: The keys of other parts, in addition to those of the server's address or in place of them.
+    """
+    keys = {"host": "database.hostname", "port": "database.port"} | keys
 
-def _cockroach(config: Config, path: Path) -> str:
-    return _postgres(config, path, "26257")
+    def dataset(config: Config, names: Path) -> str:
+        return keyed(partial(rule, **dict(zip(path, names, strict=False))), **keys)(config)
 
-
-def _yugabyte(config: Config, path: Path) -> str:
-    return _postgres(config, path, "5433")
-
-
-def _mysql(config: Config, path: Path) -> str:
-    host, port = config.get("database.hostname"), config.get("database.port")
-    return naming.MYSQL(host=host, port=port, database=path[0], table=path[1])
+    return dataset
 
 
 def _mssql(config: Config, path: Path) -> str:
@@ -97,71 +98,56 @@ def _oracle(config: Config, path: Path) -> str:
     return naming.ORACLE(host=host, port=port, service=_oracle_service(config), schema=path[0], table=path[1])
 
 
-def _db2(config: Config, path: Path) -> str:
-    host, port = config.get("database.hostname"), config.get("database.port")
-    return naming.DB2(
-        host=host, port=port, database=config.get("database.dbname"), schema=path[0], table=path[1]
-    )
-
-
-def _db2_i(config: Config, path: Path) -> str:
-    host, port = config.get("database.hostname"), config.get("database.port")
-    return naming.DB2_I(host=host, port=port, schema=path[0], table=path[1])
-
-
-def _db2_i_schema(config: Config) -> list[Path]:
-    schema = config.get("database.schema")
-    return [(schema,)] if schema else [()]
-
-
-def _informix(config: Config, path: Path) -> str:
-    host, port = config.get("database.hostname"), config.get("database.port")
-    return naming.INFORMIX(
-        host=host, port=port, database=config.get("database.dbname"), schema=path[0], table=path[1]
-    )
-
-
-def _vitess(config: Config, path: Path) -> str:
-    host, port = config.get("database.hostname"), config.get("database.port")
-    return naming.VITESS(host=host, port=port, keyspace=path[0], table=path[1])
-
-
-def _keyspaces(config: Config) -> list[Path]:
-    keyspace = config.get("vitess.keyspace")
-    return [(keyspace,)] if keyspace else [()]
-
-
-def _spanner(config: Config, path: Path) -> str:
-    """A table; with its schema, if it is in a named one."""
-    return naming.SPANNER(
-        project=config.get("gcp.spanner.project.id"),
-        instance=config.get("gcp.spanner.instance.id"),
-        database=config.get("gcp.spanner.database.id"),
-        table=path[0],
-    )
-
-
 def _mongodb(config: Config, path: Path) -> str:
     # mongodb.hosts, of 1.x: replica set/host:port,...
     host = config.get("mongodb.connection.string") or config.get("mongodb.hosts").rpartition("/")[2]
     return naming.MONGODB(host=host, database=path[0], collection=path[1])
 
 
-def _cassandra(config: Config, path: Path) -> str:
-    host, port = config.get("cassandra.hosts"), config.get("cassandra.port")
-    return naming.CASSANDRA(host=host, port=port, keyspace=path[0], table=path[1])
-
-
 def _dbname(config: Config) -> str:
     return config.get("database.dbname")
 
 
+def _head(key: str) -> Callable[[Config], list[Path]]:
+    """The first part of all paths, if the configuration tells it."""
+    return lambda config: [(name,)] if (name := config.get(key)) else [()]
+
+
+def _postgres(default_port: str = "") -> Capture:
+    """PostgreSQL, or a database with its protocol."""
+    port = f"database.port = {default_port}"
+    tables = _tables(naming.POSTGRES, "schema", "table", port=port, database="database.dbname")
+    return Capture(tables, database=_dbname)
+
+
 _DBZ = "io.debezium.connector."
 
-_POSTGRES = Capture(_postgres, database=_dbname)
 _ORACLE = Capture(_oracle, database=_oracle_service)
 _MYSQL_SYSTEM = frozenset({"mysql", "information_schema", "performance_schema", "sys"})
-_MYSQL = Capture(_mysql, container="database", system=_MYSQL_SYSTEM)
+_MYSQL = Capture(_tables(naming.MYSQL, "database", "table"), container="database", system=_MYSQL_SYSTEM)
+_DB2 = Capture(_tables(naming.DB2, "schema", "table", database="database.dbname"), database=_dbname)
+_DB2_I = Capture(
+    _tables(naming.DB2_I, "schema", "table"), heads=_head("database.schema"), heads_listed=True, hidden=1
+)
+_INFORMIX = Capture(_tables(naming.INFORMIX, "schema", "table", database="database.dbname"), database=_dbname)
+_VITESS = Capture(
+    _tables(naming.VITESS, "keyspace", "table"), heads=_head("vitess.keyspace"), heads_listed=True
+)
+#: A table has its schema in its name, if it is in a named one.
+_SPANNER = Capture(
+    _tables(
+        naming.SPANNER,
+        "table",
+        project="gcp.spanner.project.id",
+        instance="gcp.spanner.instance.id",
+        database="gcp.spanner.database.id",
+    ),
+    listed=1,
+    open_end=True,
+)
+_CASSANDRA = Capture(
+    _tables(naming.CASSANDRA, "keyspace", "table", host="cassandra.hosts", port="cassandra.port")
+)
 _MONGO = Capture(
     _mongodb,
     container="database",
@@ -170,84 +156,48 @@ _MONGO = Capture(
     open_end=True,
 )
 
-SOURCES = (
-    Family(
-        "debezium-postgres",
-        ("PostgresCdcSource", "PostgresCdcSourceV2"),
-        (_DBZ + "postgresql.PostgresConnector", _DBZ + "v2.postgresql.PostgresConnectorV2"),
-        debezium(_POSTGRES),
-    ),
-    Family(
-        "debezium-mysql",
-        ("MySqlCdcSource", "MySqlCdcSourceV2", "MariaDbCdcSource"),
-        (
-            _DBZ + "mysql.MySqlConnector",
-            _DBZ + "v2.mysql.MySqlConnectorV2",
-            _DBZ + "mariadb.MariaDbConnector",
-            _DBZ + "v2.mariadb.MariaDbConnector",
-        ),
-        debezium(_MYSQL),
-    ),
-    Family(
-        "debezium-sqlserver",
-        ("SqlServerCdcSource", "SqlServerCdcSourceV2"),
-        (_DBZ + "sqlserver.SqlServerConnector", _DBZ + "v2.sqlserver.SqlServerConnectorV2"),
-        debezium(Capture(_mssql, heads=_mssql_databases, database=_dbname)),
-    ),
-    Family("debezium-oracle", (), (_DBZ + "oracle.OracleConnector",), debezium(_ORACLE)),
-    Family(
-        "oracle-xstream",
-        ("OracleXStreamSource",),
-        ("io.confluent.connect.oracle.xstream.cdc.OracleXStreamSourceConnector",),
-        debezium(_ORACLE),
-    ),
-    Family(
-        "debezium-mongodb",
-        ("MongoDbCdcSource",),
-        (_DBZ + "mongodb.MongoDbConnector",),
-        debezium(_MONGO, "topic.prefix", "mongodb.name"),
-    ),
-    Family("debezium-db2", (), (_DBZ + "db2.Db2Connector",), debezium(Capture(_db2, database=_dbname))),
-    Family(
-        "debezium-ibmi",
-        (),
-        (_DBZ + "db2as400.As400RpcConnector",),
-        debezium(Capture(_db2_i, heads=_db2_i_schema, heads_listed=True, hidden=1)),
-    ),
-    Family(
-        "debezium-informix",
-        (),
-        (_DBZ + "informix.InformixConnector",),
-        debezium(Capture(_informix, database=_dbname)),
-    ),
-    Family(
-        "debezium-vitess",
-        (),
-        (_DBZ + "vitess.VitessConnector",),
-        debezium(Capture(_vitess, heads=_keyspaces, heads_listed=True)),
-    ),
-    Family(
-        "debezium-spanner",
-        ("SpannerCdcSource",),
-        (_DBZ + "spanner.SpannerConnector",),
-        debezium(Capture(_spanner, listed=1, open_end=True), "gcp.spanner.topic.prefix", by_name=True),
-    ),
-    Family(
-        "debezium-cockroachdb",
-        (),
-        (_DBZ + "cockroachdb.CockroachDBConnector",),
-        debezium(Capture(_cockroach, database=_dbname)),
-    ),
-    Family(
-        "yugabytedb",
-        (),
-        (_DBZ + "yugabytedb.YugabyteDBgRPCConnector", _DBZ + "yugabytedb.YugabyteDBConnector"),
-        debezium(Capture(_yugabyte, database=_dbname)),
-    ),
-    Family(
-        "debezium-cassandra",
-        (),
-        (_DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"),
-        debezium(Capture(_cassandra), "topic.prefix", "kafka.topic.prefix"),
-    ),
+source_family(
+    "debezium-postgres",
+    "PostgresCdcSource PostgresCdcSourceV2",
+    _DBZ + "postgresql.PostgresConnector",
+    _DBZ + "v2.postgresql.PostgresConnectorV2",
+)(debezium(_postgres()))
+source_family(
+    "debezium-mysql",
+    "MySqlCdcSource MySqlCdcSourceV2 MariaDbCdcSource",
+    _DBZ + "mysql.MySqlConnector",
+    _DBZ + "v2.mysql.MySqlConnectorV2",
+    _DBZ + "mariadb.MariaDbConnector",
+    _DBZ + "v2.mariadb.MariaDbConnector",
+)(debezium(_MYSQL))
+source_family(
+    "debezium-sqlserver",
+    "SqlServerCdcSource SqlServerCdcSourceV2",
+    _DBZ + "sqlserver.SqlServerConnector",
+    _DBZ + "v2.sqlserver.SqlServerConnectorV2",
+)(debezium(Capture(_mssql, heads=_mssql_databases, database=_dbname)))
+source_family("debezium-oracle", "", _DBZ + "oracle.OracleConnector")(debezium(_ORACLE))
+source_family(
+    "oracle-xstream",
+    "OracleXStreamSource",
+    "io.confluent.connect.oracle.xstream.cdc.OracleXStreamSourceConnector",
+)(debezium(_ORACLE))
+source_family("debezium-mongodb", "MongoDbCdcSource", _DBZ + "mongodb.MongoDbConnector")(
+    debezium(_MONGO, "topic.prefix", "mongodb.name")
 )
+source_family("debezium-db2", "", _DBZ + "db2.Db2Connector")(debezium(_DB2))
+source_family("debezium-ibmi", "", _DBZ + "db2as400.As400RpcConnector")(debezium(_DB2_I))
+source_family("debezium-informix", "", _DBZ + "informix.InformixConnector")(debezium(_INFORMIX))
+source_family("debezium-vitess", "", _DBZ + "vitess.VitessConnector")(debezium(_VITESS))
+source_family("debezium-spanner", "SpannerCdcSource", _DBZ + "spanner.SpannerConnector")(
+    debezium(_SPANNER, "gcp.spanner.topic.prefix", by_name=True)
+)
+source_family("debezium-cockroachdb", "", _DBZ + "cockroachdb.CockroachDBConnector")(
+    debezium(_postgres("26257"))
+)
+source_family(
+    "yugabytedb", "", _DBZ + "yugabytedb.YugabyteDBgRPCConnector", _DBZ + "yugabytedb.YugabyteDBConnector"
+)(debezium(_postgres("5433")))
+source_family(
+    "debezium-cassandra", "", _DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"
+)(debezium(_CASSANDRA, "topic.prefix", "kafka.topic.prefix"))

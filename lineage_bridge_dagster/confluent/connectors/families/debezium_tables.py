@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolved
-from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import Path, TopicNames
-from lineage_bridge_dagster.confluent.connectors.family import SourceContext, Written, named_for
+from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import DebeziumTopicNames, Path
+from lineage_bridge_dagster.confluent.connectors.family import SourceContext, WrittenTopic, named_for
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
-from lineage_bridge_dagster.confluent.connectors.table_patterns import (
-    TableList,
-    odd_words,
-    split_patterns,
-)
+from lineage_bridge_dagster.confluent.connectors.table_patterns import TableList, odd_words, split_patterns
 
 
 def _any_head(_config: Config) -> list[Path]:
@@ -58,31 +54,31 @@ class Capture:
     system: frozenset[str] = frozenset()
     open_end: bool = False
 
-    def written(self, context: SourceContext, names: TopicNames) -> Iterator[Written]:
+    def written(self, context: SourceContext, names: DebeziumTopicNames) -> Iterator[WrittenTopic]:
         """What a connector writes."""
-        yield from _Selection(context, names, self).written()
+        yield from _CapturedTables(context, names, self).written()
 
 
 @dataclass
-class _Selection:
+class _CapturedTables:
     """The tables of one connector."""
 
     context: SourceContext
-    names: TopicNames
+    names: DebeziumTopicNames
     kind: Capture
 
-    def written(self) -> Iterator[Written]:
+    def written(self) -> Iterator[WrittenTopic]:
         config, kind = self.context.config, self.kind
         self._mark_signals()
         listed = dict.fromkeys(path for path in self._listed() if self._is_allowed(path))
         if not self.names.is_known:
             self._warn(f"topic.naming.strategy {self.names.strategy} is not known, so its topics are not")
             for path in listed:
-                yield Written("", kind.dataset(config, path))
+                yield WrittenTopic("", kind.dataset(config, path))
             return
         topics = {path: self._topic(path) for path in listed}
         for path, topic in topics.items():
-            yield Written(topic, kind.dataset(config, path))
+            yield WrittenTopic(topic, kind.dataset(config, path))
         asked = list(self._include.open)
         if self._include and not asked:
             return

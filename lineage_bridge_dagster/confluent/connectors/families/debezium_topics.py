@@ -26,7 +26,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TopicNames:
+class DebeziumTopicNames:
     """A connector's topic names.
 
     Attributes:
@@ -112,12 +112,12 @@ class TopicNames:
         return re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
 
 
-def topic_names(config: Config, prefix: str) -> TopicNames:
+def topic_names(config: Config, prefix: str) -> DebeziumTopicNames:
     """Read a connector's topic names."""
     strategy = config.get("topic.naming.strategy")
     if strategy == _VITESS:
         prefix = config.get("override.data.change.topic.prefix", default=prefix)
-    return TopicNames(
+    return DebeziumTopicNames(
         prefix,
         config.get("topic.delimiter", default="."),
         strategy,
@@ -126,7 +126,7 @@ def topic_names(config: Config, prefix: str) -> TopicNames:
     )
 
 
-def internal_topics(context: SourceContext, names: TopicNames) -> Iterator[str]:
+def internal_topics(context: SourceContext, names: DebeziumTopicNames) -> Iterator[str]:
     """The topics that a connector writes or reads besides those of tables."""
     config, prefix, lcc = context.config, names.prefix, context.connector.id or ""
     yield prefix

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.families.common import table_name
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    SinkContext,
+    SourceContext,
+    WrittenTopic,
+    sink_family,
+    source_family,
+)
 
 #: `dynamodb.us-east-1.amazonaws.com`, with or without FIPS, VPC endpoint or China's domain.
 _REGION = re.compile(r"\b((?:us|eu|ap|sa|ca|me|af|il|mx|cn)(?:-[a-z]{1,12}){1,2}-\d)\b")
@@ -18,7 +24,8 @@ def _region(*values: str) -> str:
     return next((found[1] for value in values if (found := _REGION.search(value.lower()))), "")
 
 
-def dynamodb_source(context: SourceContext) -> Iterator[Written]:
+@source_family("dynamodb", "DynamoDbCdcSource", "io.confluent.connect.dynamodb.DynamoDBSourceConnector")
+def dynamodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """The tables of the include list, each with a topic of its name. An item may be an ARN.
 
     Tables discovered by tags are not known from the configuration.
@@ -37,10 +44,11 @@ def dynamodb_source(context: SourceContext) -> Iterator[Written]:
         return
     for item in tables:
         name = item.rpartition("/")[2]
-        yield Written(name, naming.DYNAMODB(region=_region(item) or region, table=name))
+        yield WrittenTopic(name, naming.DYNAMODB(region=_region(item) or region, table=name))
 
 
-def trustpilot_source(context: SourceContext) -> Iterator[Written]:
+@source_family("dynamodb-trustpilot", "", "com.trustpilot.connector.dynamodb.DynamoDBSourceConnector")
+def trustpilot_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """The community's source: `{prefix}{topic of the map, else the table}`."""
     config = context.config
     region = _region(config.get("dynamodb.service.endpoint"), config.get("aws.region", default="eu-west-1"))
@@ -54,38 +62,13 @@ def trustpilot_source(context: SourceContext) -> Iterator[Written]:
     for table in tables or [
         name for name, topic in mapped.items() if prefix + topic in context.cluster_topics
     ]:
-        yield Written(prefix + mapped.get(table, table), naming.DYNAMODB(region=region, table=table))
+        yield WrittenTopic(prefix + mapped.get(table, table), naming.DYNAMODB(region=region, table=table))
 
 
+@sink_family("dynamodb", "DynamoDbSink", "io.confluent.connect.aws.dynamodb.DynamoDbSinkConnector")
 def dynamodb_sink(context: SinkContext, topic: str) -> str:
     config = context.config
     region = _region(
         config.get("aws.dynamodb.endpoint"), config.get("aws.dynamodb.region"), config.get("kafka.region")
     )
     return naming.DYNAMODB(region=region, table=table_name(config, topic))
-
-
-SOURCES = (
-    Family(
-        "dynamodb",
-        ("DynamoDbCdcSource",),
-        ("io.confluent.connect.dynamodb.DynamoDBSourceConnector",),
-        dynamodb_source,
-    ),
-    Family(
-        "dynamodb-trustpilot",
-        (),
-        ("com.trustpilot.connector.dynamodb.DynamoDBSourceConnector",),
-        trustpilot_source,
-    ),
-)
-
-
-SINKS = (
-    Family(
-        "dynamodb",
-        ("DynamoDbSink",),
-        ("io.confluent.connect.aws.dynamodb.DynamoDbSinkConnector",),
-        sink=dynamodb_sink,
-    ),
-)

@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.family import (
+    SinkContext,
+    SourceContext,
+    WrittenTopic,
+    sink_family,
+    source_family,
+)
 
 _REFERENCE = "gcp.firebase.database.reference"
 
@@ -19,20 +25,14 @@ def _dataset(reference: str, *child: str) -> str:
     return naming.FIREBASE(host=reference, path=naming.path(rest, *child))
 
 
-def firebase_source(context: SourceContext) -> Iterator[Written]:
+@source_family("firebase", "", "io.confluent.connect.firebase.FirebaseSourceConnector")
+def firebase_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic for each child of the node, which only the database knows."""
     context.warnings.append(f"its topics are named for the children of {_REFERENCE}, which are not known")
-    yield Written("", _dataset(context.config.get(_REFERENCE)))
+    yield WrittenTopic("", _dataset(context.config.get(_REFERENCE)))
 
 
+@sink_family("firebase", "", "io.confluent.connect.firebase.FirebaseSinkConnector")
 def firebase_sink(context: SinkContext, topic: str) -> str:
     """A child of the node, named for the topic."""
     return _dataset(context.config.get(_REFERENCE), topic)
-
-
-SOURCES = (
-    Family("firebase", (), ("io.confluent.connect.firebase.FirebaseSourceConnector",), firebase_source),
-)
-SINKS = (
-    Family("firebase", (), ("io.confluent.connect.firebase.FirebaseSinkConnector",), sink=firebase_sink),
-)

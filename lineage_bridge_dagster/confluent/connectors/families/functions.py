@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
 
 
+@sink_family("lambda", "LambdaSink", "io.confluent.connect.aws.lambda.AwsLambdaSinkConnector")
 def aws_lambda(context: SinkContext, topic: str) -> str:
     """The function of `topic;function,...` in the mode `multiple`, else the only one."""
     config = context.config
@@ -18,28 +20,17 @@ def aws_lambda(context: SinkContext, topic: str) -> str:
     return naming.LAMBDA(region=region, function=name or "")
 
 
-def google_functions(context: SinkContext, _topic: str) -> str:
-    config = context.config
-    return naming.CLOUD_FUNCTIONS(
-        project=config.get("gcf.project.id", "project.id"),
-        function=config.get("gcf.name", "function.name"),
+sink_family(
+    "google-functions",
+    "GoogleCloudFunctionsSink GoogleCloudFunctionsGen2Sink",
+    "io.confluent.connect.gcp.functions.GoogleCloudFunctionsSinkConnector",
+    "io.confluent.connect.gcp.GoogleCloudFunctionsSinkConnector",
+)(
+    per_topic(
+        keyed(
+            naming.CLOUD_FUNCTIONS,
+            project="gcf.project.id | project.id",
+            function="gcf.name | function.name",
+        )
     )
-
-
-SINKS = (
-    Family(
-        "lambda",
-        ("LambdaSink",),
-        ("io.confluent.connect.aws.lambda.AwsLambdaSinkConnector",),
-        sink=aws_lambda,
-    ),
-    Family(
-        "google-functions",
-        ("GoogleCloudFunctionsSink", "GoogleCloudFunctionsGen2Sink"),
-        (
-            "io.confluent.connect.gcp.functions.GoogleCloudFunctionsSinkConnector",
-            "io.confluent.connect.gcp.GoogleCloudFunctionsSinkConnector",
-        ),
-        sink=google_functions,
-    ),
 )

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
 from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     SinkContext,
     SourceContext,
-    Written,
+    WrittenTopic,
+    sink_family,
+    source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.naming import http_url
 
@@ -27,7 +28,8 @@ def api_url(base: str, path: str = "") -> str:
     return http_url(f"{scheme}{separator}{_VARIABLE.sub('', rest)}")
 
 
-def entities(context: SourceContext) -> Iterator[Written]:
+@source_family("http-v1", "HttpSource", "io.confluent.connect.http.HttpSourceConnector")
+def entities(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic and an address for each of `entity.names`; without them, one of each."""
     config = context.config
     url, pattern = config.get("url"), config.get("topic.name.pattern", default="${entityName}")
@@ -35,27 +37,29 @@ def entities(context: SourceContext) -> Iterator[Written]:
         topic = pattern.replace("${entityName}", name)
         if not topic:
             context.warnings.append("entity.names is not set: its topics are not known")
-        yield Written(topic, api_url(url.replace("${entityName}", name)))
+        yield WrittenTopic(topic, api_url(url.replace("${entityName}", name)))
 
 
-def apis(context: SourceContext) -> Iterator[Written]:
+@source_family("http", "HttpSourceV2", "io.confluent.connect.http.source.GenericHttpSourceConnector")
+def apis(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics and the path of each numbered API."""
     config = context.config
     for number, topics in config.numbered("api{n}.topics"):
         url = api_url(config.get("http.api.base.url"), config.get(f"api{number}.http.api.path"))
         for topic in split_list(topics):
-            yield Written(topic, url)
+            yield WrittenTopic(topic, url)
 
 
-def twitter(context: SourceContext) -> Iterator[Written]:
+@source_family("twitter", "TwitterSource", _TWITTER)
+def twitter(context: SourceContext) -> Iterator[WrittenTopic]:
     for topic in context.config.items("twitter.topics", "kafka.status.topic"):
-        yield Written(topic, "https://api.twitter.com")
+        yield WrittenTopic(topic, "https://api.twitter.com")
 
 
-def rest(context: SourceContext) -> Iterator[Written]:
+def rest(context: SourceContext) -> Iterator[WrittenTopic]:
     """The community's source of one address: llofberg/kafka-connect-rest."""
     for topic in context.config.items("rest.source.destination.topics"):
-        yield Written(topic, api_url(context.config.get("rest.source.url")))
+        yield WrittenTopic(topic, api_url(context.config.get("rest.source.url")))
 
 
 def feeds(config: Config) -> Iterator[str]:
@@ -73,32 +77,18 @@ def http_sink(context: SinkContext, topic: str) -> str:
     return api_url(config.get("http.api.url", "http.url", "function.url").replace("${topic}", topic))
 
 
-SOURCES = (
-    Family("http-v1", ("HttpSource",), ("io.confluent.connect.http.HttpSourceConnector",), entities),
-    Family("http", ("HttpSourceV2",), ("io.confluent.connect.http.source.GenericHttpSourceConnector",), apis),
-    Family("http-rest", (), ("com.tm.kafka.connect.rest.RestSourceConnector",), rest),
-    Family("rss", (), ("org.kaliy.kafka.connect.rss.RssSourceConnector",), topic_of(feeds)),
-    Family("twitter", ("TwitterSource",), (_TWITTER,), twitter),
-)
+source_family("http-rest", "", "com.tm.kafka.connect.rest.RestSourceConnector")(rest)
+source_family("rss", "", "org.kaliy.kafka.connect.rss.RssSourceConnector")(topic_of(feeds))
 
 
-SINKS = (
-    Family(
-        "http",
-        ("HttpSinkV2",),
-        ("io.confluent.connect.http.sink.GenericHttpSinkConnector",),
-        sink=http_sink,
-        topics=("api{n}.topics",),
-    ),
-    Family(
-        "http-v1",
-        ("HttpSink", "AzureFunctionsSink", "CollibraSink"),
-        (
-            "io.confluent.connect.http.HttpSinkConnector",
-            "io.confluent.connect.azure.functions.AzureFunctionsSinkConnector",
-            "io.confluent.connect.collibra.CollibraSinkConnector",
-            "io.aiven.kafka.connect.http.HttpSinkConnector",
-        ),
-        sink=http_sink,
-    ),
-)
+sink_family(
+    "http", "HttpSinkV2", "io.confluent.connect.http.sink.GenericHttpSinkConnector", topics=("api{n}.topics",)
+)(http_sink)
+sink_family(
+    "http-v1",
+    "HttpSink AzureFunctionsSink CollibraSink",
+    "io.confluent.connect.http.HttpSinkConnector",
+    "io.confluent.connect.azure.functions.AzureFunctionsSinkConnector",
+    "io.confluent.connect.collibra.CollibraSinkConnector",
+    "io.aiven.kafka.connect.http.HttpSinkConnector",
+)(http_sink)

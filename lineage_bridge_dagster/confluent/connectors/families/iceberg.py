@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.config import glue_iceberg
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 
 _CATALOG = "iceberg.catalog."
@@ -82,6 +82,12 @@ def _route_value(context: SinkContext, field: str, topic: str) -> str:
     return ""
 
 
+@sink_family(
+    "iceberg",
+    "",
+    "io.tabular.iceberg.connect.IcebergSinkConnector",
+    "org.apache.iceberg.connect.IcebergSinkConnector",
+)
 def iceberg(context: SinkContext, topic: str) -> Iterator[str]:
     """The tables of a topic: all that are listed, or those that the value of a field selects."""
     config = context.config
@@ -115,20 +121,7 @@ def _accepts(context: SinkContext, name: str, value: str) -> bool:
         return False
 
 
+@sink_family("hudi", "", "org.apache.hudi.connect.HoodieSinkConnector")
 def hudi(context: SinkContext, _topic: str) -> str:
     """The one table, by its folder."""
     return naming.location(context.config.get("hoodie.base.path", "hoodie.datasource.write.base.path"))
-
-
-SINKS = (
-    Family(
-        "iceberg",
-        (),
-        (
-            "io.tabular.iceberg.connect.IcebergSinkConnector",
-            "org.apache.iceberg.connect.IcebergSinkConnector",
-        ),
-        sink=iceberg,
-    ),
-    Family("hudi", (), ("org.apache.hudi.connect.HoodieSinkConnector",), sink=hudi),
-)

@@ -13,15 +13,15 @@ from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors.config import is_resolved
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     Source,
     SourceContext,
-    Written,
+    WrittenTopic,
     named_for,
+    source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.query import tables_of
 from lineage_bridge_dagster.confluent.connectors.relational import Database, database_of, plain_parts
-from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList
+from lineage_bridge_dagster.confluent.connectors.table_patterns import PatternExpansion, TableList
 
 #: A name part that no database has: what matches it in place of a schema matches any schema.
 _ANY = "any_schema_at_all"
@@ -33,12 +33,6 @@ _MOST_WORDS = 30
 #: No database allows longer ones.
 _LONGEST_NAME = 255
 
-_JDBC_SOURCE = (
-    "io.confluent.connect.jdbc.JdbcSourceConnector",
-    "io.aiven.connect.jdbc.JdbcSourceConnector",
-    "com.yugabyte.jdbc.JdbcSourceConnector",
-)
-
 Path = tuple[str, ...]
 
 
@@ -49,7 +43,7 @@ def jdbc(kind: str = "") -> Source:
         kind: Of a managed connector's database, which its JDBC URL tells otherwise.
     """
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         config, prefix = context.config, context.config.get("topic.prefix")
         database = database_of(config, kind)
         if database is None or not database.host:
@@ -63,8 +57,7 @@ def jdbc(kind: str = "") -> Source:
         if not tables.listed and not prefix:
             context.warnings.append("neither a table list nor topic.prefix is set: its topics are not known")
         for path, by_name in tables.paths().items():
-            written = named_for if by_name else Written
-            yield written(prefix + path[-1], _dataset(database, path))
+            yield named_for(prefix + path[-1], _dataset(database, path), listed=not by_name)
 
     return source
 
@@ -91,7 +84,7 @@ def _narrowed(context: SourceContext, database: Database) -> Database:
 
 def query_flows(
     context: SourceContext, database: Database | None, query: str, topic: str
-) -> Iterator[Written]:
+) -> Iterator[WrittenTopic]:
     """The topic of a query, and the tables that it reads."""
     if not topic:
         context.warnings.append("topic.prefix, the topic of its query, is not set")
@@ -104,11 +97,11 @@ def query_flows(
             dataset = _dataset(database, tuple(path))
         complete = complete and bool(dataset) and is_resolved(dataset)
         if dataset:
-            yield Written(topic, dataset)
+            yield WrittenTopic(topic, dataset)
     if not complete:
         context.warnings.append("some of the tables that its query reads are not known from its text")
     if not complete or not tables.names:
-        yield Written(topic)
+        yield WrittenTopic(topic)
 
 
 @dataclass
@@ -169,7 +162,7 @@ class _Tables:
         whole = self._qualified(path)
         return {".".join(whole[start:]).lstrip(".") for start in range(len(whole))}
 
-    def _spelled(self, expansion: Expansion) -> list[Path]:
+    def _spelled(self, expansion: PatternExpansion) -> list[Path]:
         paths = [tuple(name.split(".")) for name in expansion.names]
         if not expansion.product:
             return paths
@@ -213,7 +206,8 @@ class _Tables:
         return [names[name] for name in include.matching(pattern, names)] if pattern in include.open else []
 
 
-def snowflake(context: SourceContext) -> Iterator[Written]:
+@source_family("snowflake", "SnowflakeSource", "io.confluent.connect.snowflake.jdbc.SnowflakeSourceConnector")
+def snowflake(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{topic.prefix}{database}.{schema}.{table}`."""
     config, prefix = context.config, context.config.get("topic.prefix")
     database = database_of(config, "snowflake")
@@ -233,21 +227,18 @@ def snowflake(context: SourceContext) -> Iterator[Written]:
     exclude.learn(found)
     for name in dict.fromkeys(found):
         if not exclude.matches([name]):
-            written = Written if name in listed else named_for
-            yield written(prefix + name, database.table(*name.split(".")))
+            yield named_for(prefix + name, database.table(*name.split(".")), listed=name in listed)
 
 
-SOURCES = (
-    Family("jdbc-postgres", ("PostgresSource",), (), jdbc("postgresql")),
-    Family("jdbc-mysql", ("MySqlSource",), (), jdbc("mysql")),
-    Family("jdbc-sqlserver", ("MicrosoftSqlServerSource",), (), jdbc("sqlserver")),
-    Family("jdbc-oracle", ("OracleDatabaseSource",), (), jdbc("oracle")),
-    Family("jdbc-db2", ("IbmDb2Source",), (), jdbc("db2")),
-    Family("jdbc", (), _JDBC_SOURCE, jdbc()),
-    Family(
-        "snowflake",
-        ("SnowflakeSource",),
-        ("io.confluent.connect.snowflake.jdbc.SnowflakeSourceConnector",),
-        snowflake,
-    ),
-)
+source_family("jdbc-postgres", "PostgresSource")(jdbc("postgresql"))
+source_family("jdbc-mysql", "MySqlSource")(jdbc("mysql"))
+source_family("jdbc-sqlserver", "MicrosoftSqlServerSource")(jdbc("sqlserver"))
+source_family("jdbc-oracle", "OracleDatabaseSource")(jdbc("oracle"))
+source_family("jdbc-db2", "IbmDb2Source")(jdbc("db2"))
+source_family(
+    "jdbc",
+    "",
+    "io.confluent.connect.jdbc.JdbcSourceConnector",
+    "io.aiven.connect.jdbc.JdbcSourceConnector",
+    "com.yugabyte.jdbc.JdbcSourceConnector",
+)(jdbc())

@@ -9,7 +9,7 @@ import re
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config
 from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection, table_name
-from lineage_bridge_dagster.confluent.connectors.family import Family, Sink, SinkContext
+from lineage_bridge_dagster.confluent.connectors.family import Sink, SinkContext, sink_family
 from lineage_bridge_dagster.confluent.connectors.relational import database_of, name_parts
 
 
@@ -34,6 +34,7 @@ def jdbc(kind: str = "") -> Sink:
     return sink
 
 
+@sink_family("debezium-jdbc", "", "io.debezium.connector.jdbc.JdbcSinkConnector")
 def debezium(context: SinkContext, topic: str) -> str:
     """A table by Debezium's naming strategy."""
     name = debezium_collection(context, topic)
@@ -61,18 +62,15 @@ def _address_key(config: Config) -> str:
     return "connection.host" if config.get("connection.host") else "connection.url"
 
 
-_JDBC_SINK = (
+sink_family("jdbc-postgres", "PostgresSink AlloyDbSink")(jdbc("postgresql"))
+sink_family("jdbc-mysql", "MySqlSink")(jdbc("mysql"))
+sink_family("jdbc-sqlserver", "MicrosoftSqlServerSink")(jdbc("sqlserver"))
+sink_family("jdbc-oracle", "OracleDatabaseSink")(jdbc("oracle"))
+sink_family(
+    "jdbc",
+    "",
     "io.confluent.connect.jdbc.JdbcSinkConnector",
     "io.aiven.connect.jdbc.JdbcSinkConnector",
     "com.yugabyte.jdbc.JdbcSinkConnector",
     "com.ibm.eventstreams.connect.jdbcsink.JDBCSinkConnector",
-)
-
-SINKS = (
-    Family("jdbc-postgres", ("PostgresSink", "AlloyDbSink"), (), sink=jdbc("postgresql")),
-    Family("jdbc-mysql", ("MySqlSink",), (), sink=jdbc("mysql")),
-    Family("jdbc-sqlserver", ("MicrosoftSqlServerSink",), (), sink=jdbc("sqlserver")),
-    Family("jdbc-oracle", ("OracleDatabaseSink",), (), sink=jdbc("oracle")),
-    Family("jdbc", (), _JDBC_SINK, sink=jdbc()),
-    Family("debezium-jdbc", (), ("io.debezium.connector.jdbc.JdbcSinkConnector",), sink=debezium),
-)
+)(jdbc())

@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
-    SinkContext,
     SourceContext,
-    Written,
+    WrittenTopic,
     named_for,
+    sink_family,
+    source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
@@ -52,7 +52,8 @@ def _is_internal(topic: str) -> bool:
     return topic.startswith((*_INTERNAL, "__", ".")) or topic.endswith(_INTERNAL_ENDS)
 
 
-def mirror(context: SourceContext) -> Iterator[Written]:
+@source_family("mirror", "", _MIRROR + "MirrorSourceConnector")
+def mirror(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics of `topics`: those named there, and those that exist here and that an expression matches."""
     config = context.config
     context.internal += [topic for topic in context.cluster_topics if _is_internal(topic)]
@@ -77,14 +78,14 @@ def mirror(context: SourceContext) -> Iterator[Written]:
     for topic in dict.fromkeys(topics):
         if topic not in dropped and not _is_internal(topic):
             server = config.get("source.cluster.bootstrap.servers", "source.bootstrap.servers")
-            written = Written if topic in named else named_for
-            yield written(prefix + topic, naming.KAFKA(host=server, topic=topic))
+            dataset = naming.KAFKA(host=server, topic=topic)
+            yield named_for(prefix + topic, dataset, listed=topic in named)
 
 
-def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[Written]]:
+def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[WrittenTopic]]:
     """A connector that only writes MirrorMaker's own topics."""
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         alias = context.config.get("source.cluster.alias", default="source")
         own = [topic.replace("{alias}", alias) for topic in topics]
         context.internal += [topic for topic in own if topic in context.cluster_topics]
@@ -93,7 +94,8 @@ def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[Written]]:
     return source
 
 
-def replicator(context: SourceContext) -> Iterator[Written]:
+@source_family("replicator", "", _REPLICATOR + "ReplicatorSourceConnector")
+def replicator(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics of the whitelist, and those that the expression matches and that exist here, renamed."""
     config = context.config
     template = config.get("topic.rename.format", default="${topic}")
@@ -114,53 +116,26 @@ def replicator(context: SourceContext) -> Iterator[Written]:
     for topic in dict.fromkeys(topics):
         if topic not in excluded:
             server = config.get("src.kafka.bootstrap.servers")
-            written = Written if topic in named else named_for
-            yield written(template.replace("${topic}", topic), naming.KAFKA(host=server, topic=topic))
+            dataset = naming.KAFKA(host=server, topic=topic)
+            yield named_for(template.replace("${topic}", topic), dataset, listed=topic in named)
 
 
-def data_diode(context: SourceContext) -> Iterator[Written]:
+@source_family(
+    "data-diode", "", "io.confluent.connect.diode.source.DataDiodeSourceConnector", has_dataset=False
+)
+def data_diode(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics under a prefix, sent by a sink over a one-way network link."""
     prefix = context.config.get("kafka.topic.prefix")
     for topic in context.named_like(prefix):
         yield named_for(prefix + topic)
 
 
-def no_target(_context: SinkContext, _topic: str) -> str:
-    return ""
-
-
-SOURCES = (
-    Family("mirror", (), (_MIRROR + "MirrorSourceConnector",), mirror),
-    Family(
-        "mirror-heartbeat",
-        (),
-        (_MIRROR + "MirrorHeartbeatConnector",),
-        _bookkeeping("heartbeats", "{alias}.heartbeats"),
-        has_dataset=False,
-    ),
-    Family(
-        "mirror-checkpoint",
-        (),
-        (_MIRROR + "MirrorCheckpointConnector",),
-        _bookkeeping("{alias}.checkpoints.internal", "mm2-offset-syncs.{alias}.internal"),
-        has_dataset=False,
-    ),
-    Family("replicator", (), (_REPLICATOR + "ReplicatorSourceConnector",), replicator),
-    Family(
-        "data-diode",
-        (),
-        ("io.confluent.connect.diode.source.DataDiodeSourceConnector",),
-        data_diode,
-        has_dataset=False,
-    ),
+sink_family("data-diode", "", "io.confluent.connect.diode.sink.DataDiodeSinkConnector", has_dataset=False)(
+    lambda _context, _topic: ""
 )
-
-SINKS = (
-    Family(
-        "data-diode",
-        (),
-        ("io.confluent.connect.diode.sink.DataDiodeSinkConnector",),
-        sink=no_target,
-        has_dataset=False,
-    ),
+source_family("mirror-heartbeat", "", _MIRROR + "MirrorHeartbeatConnector", has_dataset=False)(
+    _bookkeeping("heartbeats", "{alias}.heartbeats")
+)
+source_family("mirror-checkpoint", "", _MIRROR + "MirrorCheckpointConnector", has_dataset=False)(
+    _bookkeeping("{alias}.checkpoints.internal", "mm2-offset-syncs.{alias}.internal")
 )

@@ -6,8 +6,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Sink,
+    SinkContext,
+    Source,
+    SourceContext,
+    WrittenTopic,
+)
 
 #: A name with its quotes, which may stand anywhere in it, or the end of a statement.
 _TOKEN = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^\s;`'"])+|;""")
@@ -16,7 +26,7 @@ _QUOTES = str.maketrans("", "", "`'\"")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class KcqlStatement:
     """One mapping.
 
     Attributes:
@@ -30,15 +40,15 @@ class Statement:
     properties: dict[str, str] = field(default_factory=dict)
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str) -> list[KcqlStatement]:
     """Parse the value of a `...kcql` key; what is not a statement is skipped."""
     return list(_parsed(text))
 
 
 # A sink asks for each of its topics.
 @lru_cache(maxsize=64)
-def _parsed(text: str) -> tuple[Statement, ...]:
-    found: list[Statement] = []
+def _parsed(text: str) -> tuple[KcqlStatement, ...]:
+    found: list[KcqlStatement] = []
     tokens: list[str] = []
     for part in [*_TOKEN.findall(text), ";"]:
         if part != ";":
@@ -52,7 +62,7 @@ def _parsed(text: str) -> tuple[Statement, ...]:
             properties = {
                 key: value or bare for key, value, bare in _PROPERTY.findall(" ".join(tokens[clause:]))
             }
-            found.append(Statement(source, _after("INTO", words[:clause], tokens), properties))
+            found.append(KcqlStatement(source, _after("INTO", words[:clause], tokens), properties))
         tokens = []
     return tuple(found)
 
@@ -62,7 +72,7 @@ def _after(word: str, words: list[str], tokens: list[str]) -> str:
     return tokens[position].translate(_QUOTES).strip() if position < len(tokens) else ""
 
 
-def for_topic(text: str, topic: str) -> list[Statement]:
+def for_topic(text: str, topic: str) -> list[KcqlStatement]:
     """A sink's statements for a topic: those that name it, else those for every topic.
 
     Their `*` as the target, or no target, is replaced by the topic.
@@ -72,6 +82,46 @@ def for_topic(text: str, topic: str) -> list[Statement]:
         item for item in parsed if item.source == "*"
     ]
     return [
-        Statement(topic, topic if item.target in ("", "*") else item.target, item.properties)
+        KcqlStatement(topic, topic if item.target in ("", "*") else item.target, item.properties)
         for item in chosen
     ]
+
+
+def classes(*names: str) -> tuple[str, ...]:
+    """The Java classes of connectors in the present and in the earlier package of Lenses."""
+    packages = ("io.lenses.streamreactor.connect.", "com.datamountaineer.streamreactor.connect.")
+    return tuple(package + name for package in packages for name in names)
+
+
+def source(key: str, dataset: KeyedDataset) -> Source:
+    """A source with a statement for each thing that it reads and its topic.
+
+    Args:
+        key: Of the statements.
+        dataset: Names what a statement reads.
+    """
+
+    def read(context: SourceContext) -> Iterator[WrittenTopic]:
+        found = statements(context.config.get(key))
+        if not found:
+            context.warnings.append(f"{key} holds no statement: its topics and datasets are not known")
+        for item in found:
+            topic = item.source if item.target in ("", "*") else item.target
+            yield WrittenTopic(topic, dataset(context.config, item.source))
+
+    return read
+
+
+def sink(dataset: KeyedDataset, *keys: str) -> Sink:
+    """A sink with a statement for each topic and dataset.
+
+    Args:
+        dataset: Names what a statement writes to.
+        *keys: Of the statements, the first that has a value.
+    """
+
+    def read(context: SinkContext, topic: str) -> list[str]:
+        config = context.config
+        return [dataset(config, item.target) for item in for_topic(config.get(*keys), topic)]
+
+    return read

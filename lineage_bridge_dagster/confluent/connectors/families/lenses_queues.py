@@ -3,118 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed
 from lineage_bridge_dagster.confluent.connectors.families.messaging import mqtt_topic
-from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
-    Sink,
-    SinkContext,
-    Source,
-    SourceContext,
-    Written,
-)
-
-#: Configuration and a queue's name in KCQL -> the dataset.
-Queue = Callable[[Config, str], str]
+from lineage_bridge_dagster.confluent.connectors.family import sink_family, source_family
 
 #: `Endpoint=sb://namespace.servicebus.windows.net/;SharedAccessKeyName=...`
 _ENDPOINT = re.compile(r"(?i)\bEndpoint=(sb://[^;]+)")
 
 
-def _jms(config: Config, name: str) -> str:
-    return naming.JMS(host=config.get("connect.jms.url"), destination=name)
+def _subscription(project: str, path: str) -> str:
+    return naming.PUBSUB_SUBSCRIPTION(project=project, subscription=path.rpartition("/")[2])
 
 
-def _mqtt(config: Config, name: str) -> str:
-    return mqtt_topic(config.get("connect.mqtt.hosts"), name)
+def _service_bus_entity(connection: str, entity: str) -> str:
+    endpoint = _ENDPOINT.search(connection)
+    return naming.SERVICE_BUS(host=endpoint[1] if endpoint else "", entity=entity)
 
 
-def _subscription(config: Config, name: str) -> str:
-    return naming.PUBSUB_SUBSCRIPTION(
-        project=config.get("connect.pubsub.gcp.project.id"), subscription=name.rpartition("/")[2]
-    )
-
-
-def _event_hub(config: Config, name: str) -> str:
-    key = "connect.eventhubs.source.connection.settings.bootstrap.servers"
-    return naming.EVENT_HUBS(host=config.get(key), hub=name)
-
-
-def _service_bus(config: Config, name: str) -> str:
-    endpoint = _ENDPOINT.search(config.get("connect.servicebus.connection.string"))
-    return naming.SERVICE_BUS(host=endpoint[1] if endpoint else "", entity=name)
-
-
-def _source(key: str, queue: Queue) -> Source:
-    """A source with a statement for each queue and its topic.
-
-    Args:
-        key: Of the KCQL statements.
-        queue: Names what a statement reads.
-    """
-
-    def source(context: SourceContext) -> Iterator[Written]:
-        found = kcql.statements(context.config.get(key))
-        if not found:
-            context.warnings.append(f"{key} holds no statement: its topics and datasets are not known")
-        for item in found:
-            topic = item.source if item.target == "*" else item.target
-            yield Written(topic, queue(context.config, item.source))
-
-    return source
-
-
-def _sink(key: str, queue: Queue) -> Sink:
-    def sink(context: SinkContext, topic: str) -> list[str]:
-        return [queue(context.config, item.target) for item in kcql.for_topic(context.config.get(key), topic)]
-
-    return sink
-
-
-def _classes(name: str) -> tuple[str, ...]:
-    """The Java class of a connector by its present and its earlier package."""
-    return (f"io.lenses.streamreactor.connect.{name}", f"com.datamountaineer.streamreactor.connect.{name}")
-
-
-SOURCES = (
-    Family("lenses-jms", (), _classes("jms.source.JMSSourceConnector"), _source("connect.jms.kcql", _jms)),
-    Family(
-        "lenses-mqtt", (), _classes("mqtt.source.MqttSourceConnector"), _source("connect.mqtt.kcql", _mqtt)
-    ),
-    Family(
-        "lenses-pubsub",
-        (),
-        _classes("gcp.pubsub.source.GCPPubSubSourceConnector"),
-        _source("connect.pubsub.kcql", _subscription),
-    ),
-    Family(
-        "lenses-event-hubs",
-        (),
-        _classes("azure.eventhubs.source.AzureEventHubsSourceConnector"),
-        _source("connect.eventhubs.kcql", _event_hub),
-    ),
-    Family(
-        "lenses-service-bus",
-        (),
-        _classes("azure.servicebus.source.AzureServiceBusSourceConnector"),
-        _source("connect.servicebus.kcql", _service_bus),
-    ),
+_JMS = keyed(naming.JMS, "connect.jms.", host="url", destination="= ${topic}")
+_MQTT = keyed(mqtt_topic, "connect.mqtt.", address="hosts", topic="= ${topic}")
+_SERVICE_BUS = keyed(
+    _service_bus_entity, "connect.servicebus.", connection="connection.string", entity="= ${topic}"
+)
+_PUBSUB = keyed(_subscription, "connect.pubsub.", project="gcp.project.id", path="= ${topic}")
+_EVENT_HUBS = keyed(
+    naming.EVENT_HUBS,
+    "connect.eventhubs.source.connection.settings.",
+    host="bootstrap.servers",
+    hub="= ${topic}",
 )
 
-
-SINKS = (
-    Family("lenses-jms", (), _classes("jms.sink.JMSSinkConnector"), sink=_sink("connect.jms.kcql", _jms)),
-    Family(
-        "lenses-mqtt", (), _classes("mqtt.sink.MqttSinkConnector"), sink=_sink("connect.mqtt.kcql", _mqtt)
-    ),
-    Family(
-        "lenses-service-bus",
-        (),
-        _classes("azure.servicebus.sink.AzureServiceBusSinkConnector"),
-        sink=_sink("connect.servicebus.kcql", _service_bus),
-    ),
+source_family("lenses-jms", "", *kcql.classes("jms.source.JMSSourceConnector"))(
+    kcql.source("connect.jms.kcql", _JMS)
+)
+source_family("lenses-mqtt", "", *kcql.classes("mqtt.source.MqttSourceConnector"))(
+    kcql.source("connect.mqtt.kcql", _MQTT)
+)
+source_family("lenses-pubsub", "", *kcql.classes("gcp.pubsub.source.GCPPubSubSourceConnector"))(
+    kcql.source("connect.pubsub.kcql", _PUBSUB)
+)
+source_family("lenses-event-hubs", "", *kcql.classes("azure.eventhubs.source.AzureEventHubsSourceConnector"))(
+    kcql.source("connect.eventhubs.kcql", _EVENT_HUBS)
+)
+source_family(
+    "lenses-service-bus", "", *kcql.classes("azure.servicebus.source.AzureServiceBusSourceConnector")
+)(kcql.source("connect.servicebus.kcql", _SERVICE_BUS))
+sink_family("lenses-jms", "", *kcql.classes("jms.sink.JMSSinkConnector"))(kcql.sink(_JMS, "connect.jms.kcql"))
+sink_family("lenses-mqtt", "", *kcql.classes("mqtt.sink.MqttSinkConnector"))(
+    kcql.sink(_MQTT, "connect.mqtt.kcql")
+)
+sink_family("lenses-service-bus", "", *kcql.classes("azure.servicebus.sink.AzureServiceBusSinkConnector"))(
+    kcql.sink(_SERVICE_BUS, "connect.servicebus.kcql")
 )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, topic_of
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.families.common import (
+    KeyedDataset,
+    keyed,
+    named_by_topic,
+    per_topic,
+    topic_of,
+)
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family, source_family
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 #: `mq1.example(1414)`, one of the list in IBM's own connectors.
@@ -17,15 +22,13 @@ _MQ_ADDRESS = re.compile(r"\s*([^\s(),]+)\s*\(\s*(\d+)\s*\)")
 _FAILOVER = re.compile(r"^(?:failover|static|fanout):(?://)?\(?", re.IGNORECASE)
 
 
-def _jms(rule: Rule, *host: str, port: str = "") -> Callable[[Config], Iterable[str]]:
-    """The destination of a JMS connector, by the keys of its address and its port."""
+def _jms(rule: Rule, host: str) -> KeyedDataset:
+    """The destination of a JMS connector, by the key of its address."""
 
-    def datasets(config: Config) -> list[str]:
-        address = _FAILOVER.sub("", config.get(*host))
-        destination = config.get("jms.destination.name")
-        return [rule(host=address, port=config.get(port) if port else "", destination=destination)]
+    def destination(host: str, **parts: str) -> str:
+        return rule(host=_FAILOVER.sub("", host), **parts)
 
-    return datasets
+    return keyed(destination, host=host, destination="jms.destination.name")
 
 
 def _ibm_mq(config: Config) -> list[str]:
@@ -37,26 +40,19 @@ def _ibm_mq(config: Config) -> list[str]:
     return [naming.IBM_MQ(host=address, port=port, destination=name) for name in names]
 
 
+def _amqp(virtual_host: str, **parts: str) -> str:
+    return naming.AMQP(virtual_host=virtual_host.strip("/"), **parts)
+
+
 def _rabbitmq(config: Config) -> list[str]:
-    host, port = config.get("rabbitmq.host", "amqp.host"), config.get("rabbitmq.port", "amqp.port")
-    space = config.get("rabbitmq.virtual.host").strip("/")
-    return [
-        naming.AMQP(host=host, port=port, virtual_host=space, name=queue)
-        for queue in config.items("rabbitmq.queue", "amqp.address")
-    ]
-
-
-def _rabbitmq_sink(context: SinkContext, topic: str) -> str:
-    """The exchange; for the default exchange, the queue that the routing key names."""
-    config = context.config
-    exchange = config.get("rabbitmq.exchange")
-    name = exchange or config.get("rabbitmq.routing.key", default=topic)
-    return naming.AMQP(
-        host=config.get("rabbitmq.host"),
-        port=config.get("rabbitmq.port"),
-        virtual_host=config.get("rabbitmq.virtual.host").strip("/"),
-        name=name,
+    queue = keyed(
+        _amqp,
+        host="rabbitmq.host | amqp.host",
+        port="rabbitmq.port | amqp.port",
+        virtual_host="rabbitmq.virtual.host",
+        name="= ${topic}",
     )
+    return [queue(config, name) for name in config.items("rabbitmq.queue", "amqp.address")]
 
 
 def mqtt_topic(address: str, topic: str) -> str:
@@ -69,29 +65,11 @@ def _mqtt(config: Config) -> list[str]:
     return [mqtt_topic(config.get("mqtt.server.uri"), name) for name in config.items("mqtt.topics")]
 
 
-def _mqtt_sink(context: SinkContext, topic: str) -> str:
-    return mqtt_topic(context.config.get("mqtt.server.uri"), topic)
-
-
 def _solace(config: Config) -> list[str]:
     """Destinations, by the keys of Confluent's connectors or Solace's own."""
     host = config.get("solace.host", "sol.host")
     names = config.items("jms.destination.name", "sol.queue") or config.items("sol.topics")
     return [naming.SOLACE(host=host, destination=name) for name in names]
-
-
-def _kinesis(config: Config) -> list[str]:
-    region = config.get("kinesis.region", "region", "aws.region", default="us-west-2")
-    return [naming.KINESIS(region=region, stream=config.get("kinesis.stream", "streamName"))]
-
-
-def _firehose(context: SinkContext, _topic: str) -> str:
-    config = context.config
-    return naming.FIREHOSE(region=config.get("region"), stream=config.get("deliveryStream"))
-
-
-def _sqs(config: Config) -> list[str]:
-    return [naming.http_url(config.get("sqs.url", "sqs.queue.url"))]
 
 
 def _pubsub(config: Config) -> list[str]:
@@ -101,207 +79,152 @@ def _pubsub(config: Config) -> list[str]:
     return [topic or naming.PUBSUB_SUBSCRIPTION(project=project, subscription=subscription)]
 
 
-def _pubsub_lite(config: Config) -> list[str]:
-    return [
-        naming.PUBSUB_LITE(project=config.get("pubsublite.project"), topic=config.get("pubsublite.topic"))
-    ]
+def _event_hub(namespace: str, domain: str, hub: str) -> str:
+    return naming.EVENT_HUBS(host=f"{namespace}.{domain}" if namespace else "", hub=hub)
 
 
-def _event_hub(config: Config) -> list[str]:
-    domain = config.get("azure.eventhubs.domain", default="servicebus.windows.net")
-    space, hub = config.get("azure.eventhubs.namespace"), config.get("azure.eventhubs.hub.name")
-    return [naming.EVENT_HUBS(host=f"{space}.{domain}" if space else "", hub=hub)]
+def _service_bus(namespace: str, entity: str) -> str:
+    return naming.SERVICE_BUS(host=f"{namespace}.servicebus.windows.net" if namespace else "", entity=entity)
 
 
-def _service_bus(config: Config) -> list[str]:
-    space, entity = config.get("azure.servicebus.namespace"), config.get("azure.servicebus.entity.name")
-    return [naming.SERVICE_BUS(host=f"{space}.servicebus.windows.net" if space else "", entity=entity)]
-
-
+@sink_family("event-bridge", "", "software.amazon.event.kafkaconnector.EventBridgeSinkConnector")
 def _event_bridge(context: SinkContext, _topic: str) -> str:
     """The event bus, by its ARN: `arn:aws:events:{region}:{account}:event-bus/{name}`."""
     return context.config.get("aws.eventbridge.eventbus.arn")
 
 
-def _amps(config: Config) -> list[str]:
-    return [naming.AMPS(host=config.get("amps.servers"), topic=config.get("amps.topic"))]
-
-
+_KINESIS = keyed(
+    naming.KINESIS,
+    region="kinesis.region | region | aws.region = us-west-2",
+    stream="kinesis.stream | streamName",
+)
+_SQS = keyed(naming.http_url, url="sqs.url | sqs.queue.url")
 _ACTIVE_MQ = _jms(naming.ACTIVE_MQ, "activemq.url")
 _TIBCO = _jms(naming.TIBCO, "tibco.url")
 _JMS = _jms(naming.JMS, "java.naming.provider.url")
 
-SOURCES = (
-    Family(
-        "kinesis",
-        ("KinesisSource",),
-        ("io.confluent.connect.kinesis.KinesisSourceConnector",),
-        topic_of(_kinesis),
-    ),
-    Family(
-        "sqs",
-        ("SqsSource",),
-        (
-            "io.confluent.connect.sqs.source.SqsSourceConnector",
-            "com.nordstrom.kafka.connect.sqs.SqsSourceConnector",
-        ),
-        topic_of(_sqs, "kafka.topic", "topics"),
-    ),
-    Family(
-        "pubsub",
-        ("PubSubSource",),
-        (
-            "io.confluent.connect.gcp.pubsub.PubSubSourceConnector",
-            "com.google.pubsub.kafka.source.CloudPubSubSourceConnector",
-        ),
-        topic_of(_pubsub),
-    ),
-    Family(
-        "event-hubs",
-        ("AzureEventHubsSource",),
-        ("io.confluent.connect.azure.eventhubs.EventHubsSourceConnector",),
-        topic_of(_event_hub),
-    ),
-    Family(
-        "service-bus",
-        ("AzureServiceBusSource",),
-        ("io.confluent.connect.azure.servicebus.ServiceBusSourceConnector",),
-        topic_of(_service_bus),
-    ),
-    Family(
-        "mqtt",
-        ("MqttSource",),
-        ("io.confluent.connect.mqtt.MqttSourceConnector",),
-        topic_of(_mqtt),
-    ),
-    Family(
-        "rabbitmq",
-        ("RabbitMQSource",),
-        (
-            "io.confluent.connect.rabbitmq.RabbitMQSourceConnector",
-            "com.github.themeetgroup.kafka.connect.rabbitmq.source.RabbitMQSourceConnector",
-            "com.github.jcustenborder.kafka.connect.rabbitmq.RabbitMQSourceConnector",
-            "io.aiven.kafka.connect.amqp.source.AmqpSourceConnector",
-        ),
-        topic_of(_rabbitmq),
-    ),
-    Family(
-        "activemq",
-        ("ActiveMQSource",),
-        ("io.confluent.connect.activemq.ActiveMQSourceConnector",),
-        topic_of(_ACTIVE_MQ),
-    ),
-    Family(
-        "ibm-mq",
-        ("IbmMQSource",),
-        (
-            "io.confluent.connect.ibm.mq.IbmMQSourceConnector",
-            "com.ibm.eventstreams.connect.mqsource.MQSourceConnector",
-        ),
-        topic_of(_ibm_mq),
-    ),
-    Family(
-        "jms",
-        ("JMSSource",),
-        (
-            "io.confluent.connect.jms.JmsSourceConnector",
-            "io.confluent.connect.weblogic.WeblogicSourceConnector",
-        ),
-        topic_of(_JMS),
-    ),
-    Family("amps", (), ("io.confluent.connect.amps.AmpsSourceConnector",), topic_of(_amps)),
-    Family(
-        "tibco",
-        ("TIBCOSource",),
-        ("io.confluent.connect.tibco.TibcoSourceConnector",),
-        topic_of(_TIBCO),
-    ),
-    Family(
-        "solace",
-        ("SolaceSource",),
-        (
-            "io.confluent.connect.solace.SolaceSourceConnector",
-            "com.solace.connector.kafka.connect.source.SolaceSourceConnector",
-            "com.solace.source.connector.SolaceSourceConnector",
-        ),
-        topic_of(_solace),
-    ),
+source_family("kinesis", "KinesisSource", "io.confluent.connect.kinesis.KinesisSourceConnector")(
+    topic_of(_KINESIS)
 )
+source_family(
+    "sqs",
+    "SqsSource",
+    "io.confluent.connect.sqs.source.SqsSourceConnector",
+    "com.nordstrom.kafka.connect.sqs.SqsSourceConnector",
+)(topic_of(_SQS, "kafka.topic", "topics"))
+source_family(
+    "pubsub",
+    "PubSubSource",
+    "io.confluent.connect.gcp.pubsub.PubSubSourceConnector",
+    "com.google.pubsub.kafka.source.CloudPubSubSourceConnector",
+)(topic_of(_pubsub))
+source_family(
+    "event-hubs", "AzureEventHubsSource", "io.confluent.connect.azure.eventhubs.EventHubsSourceConnector"
+)(
+    topic_of(
+        keyed(
+            _event_hub,
+            "azure.eventhubs.",
+            namespace="namespace",
+            domain="domain = servicebus.windows.net",
+            hub="hub.name",
+        )
+    )
+)
+source_family(
+    "service-bus", "AzureServiceBusSource", "io.confluent.connect.azure.servicebus.ServiceBusSourceConnector"
+)(topic_of(keyed(_service_bus, "azure.servicebus.", namespace="namespace", entity="entity.name")))
+source_family("mqtt", "MqttSource", "io.confluent.connect.mqtt.MqttSourceConnector")(topic_of(_mqtt))
+source_family(
+    "rabbitmq",
+    "RabbitMQSource",
+    "io.confluent.connect.rabbitmq.RabbitMQSourceConnector",
+    "com.github.themeetgroup.kafka.connect.rabbitmq.source.RabbitMQSourceConnector",
+    "com.github.jcustenborder.kafka.connect.rabbitmq.RabbitMQSourceConnector",
+    "io.aiven.kafka.connect.amqp.source.AmqpSourceConnector",
+)(topic_of(_rabbitmq))
+source_family("activemq", "ActiveMQSource", "io.confluent.connect.activemq.ActiveMQSourceConnector")(
+    topic_of(_ACTIVE_MQ)
+)
+source_family(
+    "ibm-mq",
+    "IbmMQSource",
+    "io.confluent.connect.ibm.mq.IbmMQSourceConnector",
+    "com.ibm.eventstreams.connect.mqsource.MQSourceConnector",
+)(topic_of(_ibm_mq))
+source_family(
+    "jms",
+    "JMSSource",
+    "io.confluent.connect.jms.JmsSourceConnector",
+    "io.confluent.connect.weblogic.WeblogicSourceConnector",
+)(topic_of(_JMS))
+source_family("amps", "", "io.confluent.connect.amps.AmpsSourceConnector")(
+    topic_of(keyed(naming.AMPS, "amps.", host="servers", topic="topic"))
+)
+source_family("tibco", "TIBCOSource", "io.confluent.connect.tibco.TibcoSourceConnector")(topic_of(_TIBCO))
+source_family(
+    "solace",
+    "SolaceSource",
+    "io.confluent.connect.solace.SolaceSourceConnector",
+    "com.solace.connector.kafka.connect.source.SolaceSourceConnector",
+    "com.solace.source.connector.SolaceSourceConnector",
+)(topic_of(_solace))
 
 
-SINKS = (
-    Family(
-        "rabbitmq",
-        ("RabbitMQSink",),
-        (
-            "io.confluent.connect.rabbitmq.sink.RabbitMQSinkConnector",
-            "com.github.themeetgroup.kafka.connect.rabbitmq.sink.RabbitMQSinkConnector",
-            "com.github.jcustenborder.kafka.connect.rabbitmq.RabbitMQSinkConnector",
-        ),
-        sink=_rabbitmq_sink,
-    ),
-    Family(
-        "solace",
-        ("SolaceSink",),
-        (
-            "io.confluent.connect.jms.SolaceSinkConnector",
-            "com.solace.connector.kafka.connect.sink.SolaceSinkConnector",
-            "com.solace.sink.connector.SolaceSinkConnector",
-        ),
-        sink=per_topic(_solace),
-    ),
-    Family(
-        "ibm-mq",
-        ("IbmMqSink", "IbmMQSink"),
-        (
-            "io.confluent.connect.jms.IbmMqSinkConnector",
-            "com.ibm.eventstreams.connect.mqsink.MQSinkConnector",
-        ),
-        sink=per_topic(_ibm_mq),
-    ),
-    Family(
-        "activemq",
-        ("ActiveMQSink",),
-        ("io.confluent.connect.jms.ActiveMqSinkConnector", "io.confluent.connect.jms.ActiveMQSinkConnector"),
-        sink=per_topic(_ACTIVE_MQ),
-    ),
-    Family(
-        "tibco",
-        ("TIBCOSink",),
-        ("io.confluent.connect.jms.TibcoSinkConnector", "io.confluent.connect.jms.TIBCOSinkConnector"),
-        sink=per_topic(_TIBCO),
-    ),
-    Family("jms", ("JMSSink",), ("io.confluent.connect.jms.JmsSinkConnector",), sink=per_topic(_JMS)),
-    Family(
-        "mqtt",
-        ("MqttSink",),
-        ("io.confluent.connect.mqtt.MqttSinkConnector",),
-        sink=_mqtt_sink,
-    ),
-    Family(
-        "kinesis",
-        (),
-        ("com.amazon.kinesis.kafka.AmazonKinesisSinkConnector",),
-        sink=per_topic(_kinesis),
-    ),
-    Family("firehose", (), ("com.amazon.kinesis.kafka.FirehoseSinkConnector",), sink=_firehose),
-    Family("sqs", (), ("com.nordstrom.kafka.connect.sqs.SqsSinkConnector",), sink=per_topic(_sqs)),
-    Family(
-        "pubsub",
-        (),
-        ("com.google.pubsub.kafka.sink.CloudPubSubSinkConnector",),
-        sink=per_topic(_pubsub),
-    ),
-    Family(
-        "pubsub-lite",
-        (),
-        ("com.google.pubsublite.kafka.sink.PubSubLiteSinkConnector",),
-        sink=per_topic(_pubsub_lite),
-    ),
-    Family(
-        "event-bridge",
-        (),
-        ("software.amazon.event.kafkaconnector.EventBridgeSinkConnector",),
-        sink=_event_bridge,
-    ),
+sink_family(
+    "solace",
+    "SolaceSink",
+    "io.confluent.connect.jms.SolaceSinkConnector",
+    "com.solace.connector.kafka.connect.sink.SolaceSinkConnector",
+    "com.solace.sink.connector.SolaceSinkConnector",
+)(per_topic(_solace))
+sink_family(
+    "ibm-mq",
+    "IbmMqSink IbmMQSink",
+    "io.confluent.connect.jms.IbmMqSinkConnector",
+    "com.ibm.eventstreams.connect.mqsink.MQSinkConnector",
+)(per_topic(_ibm_mq))
+sink_family(
+    "activemq",
+    "ActiveMQSink",
+    "io.confluent.connect.jms.ActiveMqSinkConnector",
+    "io.confluent.connect.jms.ActiveMQSinkConnector",
+)(per_topic(_ACTIVE_MQ))
+sink_family(
+    "tibco",
+    "TIBCOSink",
+    "io.confluent.connect.jms.TibcoSinkConnector",
+    "io.confluent.connect.jms.TIBCOSinkConnector",
+)(per_topic(_TIBCO))
+sink_family("jms", "JMSSink", "io.confluent.connect.jms.JmsSinkConnector")(per_topic(_JMS))
+sink_family("kinesis", "", "com.amazon.kinesis.kafka.AmazonKinesisSinkConnector")(per_topic(_KINESIS))
+sink_family("sqs", "", "com.nordstrom.kafka.connect.sqs.SqsSinkConnector")(per_topic(_SQS))
+sink_family("pubsub", "", "com.google.pubsub.kafka.sink.CloudPubSubSinkConnector")(per_topic(_pubsub))
+sink_family("pubsub-lite", "", "com.google.pubsublite.kafka.sink.PubSubLiteSinkConnector")(
+    per_topic(keyed(naming.PUBSUB_LITE, "pubsublite.", project="project", topic="topic"))
+)
+sink_family("mqtt", "MqttSink", "io.confluent.connect.mqtt.MqttSinkConnector")(
+    named_by_topic(keyed(mqtt_topic, address="mqtt.server.uri", topic="= ${topic}"))
+)
+sink_family("firehose", "", "com.amazon.kinesis.kafka.FirehoseSinkConnector")(
+    per_topic(keyed(naming.FIREHOSE, region="region", stream="deliveryStream"))
+)
+# The exchange; for the default exchange, the queue that the routing key names.
+sink_family(
+    "rabbitmq",
+    "RabbitMQSink",
+    "io.confluent.connect.rabbitmq.sink.RabbitMQSinkConnector",
+    "com.github.themeetgroup.kafka.connect.rabbitmq.sink.RabbitMQSinkConnector",
+    "com.github.jcustenborder.kafka.connect.rabbitmq.RabbitMQSinkConnector",
+)(
+    named_by_topic(
+        keyed(
+            _amqp,
+            "rabbitmq.",
+            host="host",
+            port="port",
+            virtual_host="virtual.host",
+            name="exchange | routing.key = ${topic}",
+        )
+    )
 )

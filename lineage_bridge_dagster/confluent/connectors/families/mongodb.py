@@ -10,15 +10,20 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import Selection
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import TopicNames
+from lineage_bridge_dagster.confluent.connectors.families.common import (
+    debezium_collection,
+    keyed,
+    named_by_topic,
+)
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import PipelineSelection
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import MongoTopicNames
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     SinkContext,
     SourceContext,
-    Written,
+    WrittenTopic,
     named_for,
+    sink_family,
+    source_family,
 )
 
 _MONGO = "com.mongodb.kafka.connect."
@@ -34,7 +39,8 @@ def _dataset(config: Config, database: str, collection: str = "") -> str:
     return naming.MONGODB(host=host, database=database, collection=collection)
 
 
-def mongodb_source(context: SourceContext) -> Iterator[Written]:
+@source_family("mongodb", "MongoDbAtlasSource", _MONGO + "MongoSourceConnector")
+def mongodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """A change stream of one collection, of a database or of the deployment.
 
     A collection's topic follows from the configuration. Of a whole database, the collections are those that
@@ -48,22 +54,22 @@ def mongodb_source(context: SourceContext) -> Iterator[Written]:
     mapper = config.get("topic.mapper").rpartition(".")[2]
     if mapper not in ("", "DefaultTopicMapper"):
         context.warnings.append(f"topic.mapper {mapper} is not known: its topics are not known")
-        yield Written("", _dataset(config, database, collection) if collection else "")
+        yield WrittenTopic("", _dataset(config, database, collection) if collection else "")
         return
-    names = TopicNames.of(config, context.warnings)
+    names = MongoTopicNames.of(config, context.warnings)
     if database and collection:
-        yield Written(names.topic(database, collection), _dataset(config, database, collection))
+        yield WrittenTopic(names.topic(database, collection), _dataset(config, database, collection))
         return
-    selection = Selection.of(config, context.warnings)
+    selection = PipelineSelection.of(config, context.warnings)
     written: set[str] = set()
     for space in dict.fromkeys([*selection.listed(database), *names.listed(database)]):
         if selection.allows(*space):
             topic = names.topic(*space)
             written.add(topic)
-            yield Written(topic, _dataset(config, *space))
+            yield WrittenTopic(topic, _dataset(config, *space))
     for topic in names.collected(database):
         # Which collections it is made of, depends on those that exist.
-        yield Written(topic, _dataset(config, database))
+        yield WrittenTopic(topic, _dataset(config, database))
     if selection.is_complete(database):
         return
     if not database and not names.are_recognizable:
@@ -82,6 +88,7 @@ def _topic_value(config: Config, topic: str, name: str) -> str:
     return config.get(f"topic.override.{topic}.{name}", name)
 
 
+@sink_family("mongodb", "MongoDbAtlasSink", _MONGO + "MongoSinkConnector")
 def mongodb_sink(context: SinkContext, topic: str) -> str:
     """The collection of a topic: its override, else `collection`, else one with the topic's name."""
     config = context.config
@@ -98,6 +105,12 @@ def mongodb_sink(context: SinkContext, topic: str) -> str:
     return _dataset(config, _topic_value(config, topic, "database"), collection)
 
 
+@sink_family(
+    "mongodb-debezium",
+    "",
+    "io.debezium.connector.mongodb.MongoDbSinkConnector",
+    "io.debezium.connector.mongodb.sink.MongoDbSinkConnector",
+)
 def debezium_sink(context: SinkContext, topic: str) -> str:
     """Debezium's sink: a collection by its naming strategy."""
     config = context.config
@@ -106,6 +119,7 @@ def debezium_sink(context: SinkContext, topic: str) -> str:
     return name and naming.MONGODB(host=host, database=config.get("sink.database"), collection=name)
 
 
+@sink_family("mongodb-community", "", "at.grahsl.kafka.connect.mongodb.MongoDbSinkConnector")
 def community_sink(context: SinkContext, topic: str) -> str:
     """The community's sink, whose database is in the URI: hpgrahsl/kafka-connect-mongodb."""
     config = context.config
@@ -115,53 +129,20 @@ def community_sink(context: SinkContext, topic: str) -> str:
     return naming.MONGODB(host=address, database=database, collection=collection)
 
 
-def lenses_sink(context: SinkContext, topic: str) -> list[str]:
-    config = context.config
-    host, database = config.get("connect.mongo.connection"), config.get("connect.mongo.db")
-    return [
-        naming.MONGODB(host=host, database=database, collection=item.target)
-        for item in kcql.for_topic(config.get("connect.mongo.kcql"), topic)
-    ]
-
-
-def firestore(context: SinkContext, topic: str) -> str:
-    """Google Firestore by its protocol of MongoDB: `{uid}.{location}.firestore.goog`."""
-    config = context.config
-    return naming.FIRESTORE(
-        host=config.get("connection.host"),
-        database=config.get("database"),
-        collection=config.get("collection", default=topic),
+sink_family("mongodb-lenses", "", *kcql.classes("mongodb.sink.MongoSinkConnector"))(
+    kcql.sink(
+        keyed(naming.MONGODB, "connect.mongo.", host="connection", database="db", collection="= ${topic}"),
+        "connect.mongo.kcql",
     )
-
-
-SOURCES = (Family("mongodb", ("MongoDbAtlasSource",), (_MONGO + "MongoSourceConnector",), mongodb_source),)
-
-
-SINKS = (
-    Family("mongodb", ("MongoDbAtlasSink",), (_MONGO + "MongoSinkConnector",), sink=mongodb_sink),
-    Family(
-        "mongodb-debezium",
-        (),
-        (
-            "io.debezium.connector.mongodb.MongoDbSinkConnector",
-            "io.debezium.connector.mongodb.sink.MongoDbSinkConnector",
-        ),
-        sink=debezium_sink,
-    ),
-    Family(
-        "mongodb-community",
-        (),
-        ("at.grahsl.kafka.connect.mongodb.MongoDbSinkConnector",),
-        sink=community_sink,
-    ),
-    Family(
-        "mongodb-lenses",
-        (),
-        (
-            "io.lenses.streamreactor.connect.mongodb.sink.MongoSinkConnector",
-            "com.datamountaineer.streamreactor.connect.mongodb.sink.MongoSinkConnector",
-        ),
-        sink=lenses_sink,
-    ),
-    Family("firestore", ("FirestoreSink",), (), sink=firestore),
+)
+# Google Firestore by its protocol of MongoDB: `{uid}.{location}.firestore.goog`.
+sink_family("firestore", "FirestoreSink")(
+    named_by_topic(
+        keyed(
+            naming.FIRESTORE,
+            host="connection.host",
+            database="database",
+            collection="collection = ${topic}",
+        )
+    )
 )

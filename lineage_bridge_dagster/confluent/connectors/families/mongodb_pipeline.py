@@ -20,13 +20,13 @@ _ANCHORED = re.compile(r"\^(.+)\$")
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class PipelineSelection:
     """The conditions of all `$match` stages; those on other fields are taken to be true of some event."""
 
     conditions: list[Any] = field(default_factory=list)
 
     @classmethod
-    def of(cls, config: Config, warnings: list[str]) -> Selection:
+    def of(cls, config: Config, warnings: list[str]) -> PipelineSelection:
         """Read `pipeline`: a stage or a list of stages."""
         text = config.get("pipeline", default="[]")
         try:

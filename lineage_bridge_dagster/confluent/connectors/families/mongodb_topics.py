@@ -32,7 +32,7 @@ class Recognized:
 
 
 @dataclass(frozen=True)
-class TopicNames:
+class MongoTopicNames:
     """Names of topics.
 
     Attributes:
@@ -52,7 +52,7 @@ class TopicNames:
     wildcard: str = ""
 
     @classmethod
-    def of(cls, config: Config, warnings: list[str]) -> TopicNames:
+    def of(cls, config: Config, warnings: list[str]) -> MongoTopicNames:
         separator = config.get("topic.separator", default=".")
         prefix, suffix = config.get("topic.prefix"), config.get("topic.suffix")
         names = cls(separator, prefix and prefix + separator, suffix and separator + suffix)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
-from lineage_bridge_dagster.confluent.connectors.families.object_stores import Store, bucket_of
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.object_stores import gcs, s3_object
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     Sink,
     SinkContext,
     Source,
-    SourceContext,
-    Written,
+    sink_family,
+    source_family,
 )
 
 _TOPIC = re.compile(r"\{\{\s*topic\s*\}\}")
@@ -32,27 +30,28 @@ def folder_of(template: str, topic: str = "") -> str:
     return naming.path(fixed.rpartition("/")[0])
 
 
-def _aiven_s3(config: Config, path: str) -> str:
-    return naming.S3(bucket=bucket_of(config.get("aws.s3.bucket.name", "aws_s3_bucket")), path=path)
+def _aiven_blob(connection: str, account: str, container: str, path: str) -> str:
+    """An Azure container, whose account is in the connection string unless that is masked."""
+    match = _ACCOUNT.search(connection)
+    return naming.AZURE_BLOB(account=match[1] if match else account, container=container, path=path)
 
 
-def _aiven_gcs(config: Config, path: str) -> str:
-    return naming.GCS(bucket=config.get("gcs.bucket.name"), path=path)
-
-
-def _aiven_azure(config: Config, path: str) -> str:
-    """A container, whose account is in the connection string unless that is masked."""
-    match = _ACCOUNT.search(config.get("azure.storage.connection.string"))
-    account = match[1] if match else config.get("azure.storage.account.name")
-    container = config.get("azure.storage.container.name")
-    return naming.AZURE_BLOB(account=account, container=container, path=path)
+_AIVEN_S3 = keyed(s3_object, bucket="aws.s3.bucket.name | aws_s3_bucket", path="= ${topic}")
+_AIVEN_BLOB = keyed(
+    _aiven_blob,
+    "azure.storage.",
+    connection="connection.string",
+    account="account.name",
+    container="container.name",
+    path="= ${topic}",
+)
 
 
 def _aiven_prefix(config: Config) -> str:
     return config.get("file.name.prefix", "aws.s3.prefix", "aws_s3_prefix", "azure.blob.prefix")
 
 
-def _aiven_sink(store: Store) -> Sink:
+def _aiven_sink(store: KeyedDataset) -> Sink:
     """The folder of a topic's objects, by `file.name.prefix` and `file.name.template`."""
 
     def sink(context: SinkContext, topic: str) -> str:
@@ -63,105 +62,55 @@ def _aiven_sink(store: Store) -> Sink:
     return sink
 
 
-def _aiven_source(store: Store) -> Source:
+def _aiven_source(store: KeyedDataset) -> Source:
     """The objects under a prefix."""
-    return topic_of(lambda config: [store(config, _aiven_prefix(config))], "topic", "topics")
+    return topic_of(lambda config: store(config, _aiven_prefix(config)), "topic", "topics")
 
 
-#: The dataset of `bucket[:prefix]`.
-Place = Callable[[Config, str], str]
-
-
-def _split(place: str) -> dict[str, str]:
+def _lenses_s3(_config: Config, place: str = "", /) -> str:
+    """Objects by `bucket[:prefix]`, as in the other stores."""
     bucket, _, prefix = place.partition(":")
-    return {"bucket": bucket, "path": prefix}
+    return naming.S3(bucket=bucket, path=prefix)
 
 
-def _lenses_s3(_config: Config, place: str) -> str:
-    return naming.S3(**_split(place))
+def _lenses_gcs(_config: Config, place: str = "", /) -> str:
+    bucket, _, prefix = place.partition(":")
+    return naming.GCS(bucket=bucket, path=prefix)
 
 
-def _lenses_gcs(_config: Config, place: str) -> str:
-    return naming.GCS(**_split(place))
-
-
-def _lenses_data_lake(config: Config, place: str) -> str:
-    parts = _split(place)
+def _lenses_data_lake(config: Config, place: str = "", /) -> str:
+    container, _, prefix = place.partition(":")
     match = _ACCOUNT.search(config.get("connect.datalake.azure.connection.string"))
     host = host_and_port(config.get("connect.datalake.endpoint"))[0]
     account = config.get("connect.datalake.azure.account.name") or (match[1] if match else "")
     account = account or host.partition(".")[0]
-    return naming.AZURE_DATA_LAKE(account=account, container=parts["bucket"], path=parts["path"])
+    return naming.AZURE_DATA_LAKE(account=account, container=container, path=prefix)
 
 
-def _lenses_sink(key: str, place: Place) -> Sink:
-    def sink(context: SinkContext, topic: str) -> list[str]:
-        statements = kcql.for_topic(context.config.get(key), topic)
-        return [place(context.config, statement.target) for statement in statements]
-
-    return sink
-
-
-def _lenses_source(key: str, place: Place) -> Source:
-    def source(context: SourceContext) -> Iterator[Written]:
-        for statement in kcql.statements(context.config.get(key)):
-            yield Written(statement.target, place(context.config, statement.source))
-
-    return source
-
-
-SOURCES = (
-    Family("aiven-s3", (), ("io.aiven.kafka.connect.s3.source.S3SourceConnector",), _aiven_source(_aiven_s3)),
-    Family(
-        "aiven-azure-blob",
-        (),
-        ("io.aiven.kafka.connect.azure.source.AzureBlobSourceConnector",),
-        _aiven_source(_aiven_azure),
-    ),
-    Family(
-        "lenses-s3",
-        (),
-        ("io.lenses.streamreactor.connect.aws.s3.source.S3SourceConnector",),
-        _lenses_source("connect.s3.kcql", _lenses_s3),
-    ),
-    Family(
-        "lenses-gcs",
-        (),
-        ("io.lenses.streamreactor.connect.gcp.storage.source.GCPStorageSourceConnector",),
-        _lenses_source("connect.gcpstorage.kcql", _lenses_gcs),
-    ),
+source_family("aiven-s3", "", "io.aiven.kafka.connect.s3.source.S3SourceConnector")(_aiven_source(_AIVEN_S3))
+source_family("aiven-azure-blob", "", "io.aiven.kafka.connect.azure.source.AzureBlobSourceConnector")(
+    _aiven_source(_AIVEN_BLOB)
 )
+source_family("lenses-s3", "", "io.lenses.streamreactor.connect.aws.s3.source.S3SourceConnector")(
+    kcql.source("connect.s3.kcql", _lenses_s3)
+)
+source_family(
+    "lenses-gcs", "", "io.lenses.streamreactor.connect.gcp.storage.source.GCPStorageSourceConnector"
+)(kcql.source("connect.gcpstorage.kcql", _lenses_gcs))
 
-SINKS = (
-    Family(
-        "aiven-s3",
-        (),
-        ("io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector",),
-        sink=_aiven_sink(_aiven_s3),
-    ),
-    Family("aiven-gcs", (), ("io.aiven.kafka.connect.gcs.GcsSinkConnector",), sink=_aiven_sink(_aiven_gcs)),
-    Family(
-        "aiven-azure-blob",
-        (),
-        ("io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector",),
-        sink=_aiven_sink(_aiven_azure),
-    ),
-    Family(
-        "lenses-s3",
-        (),
-        ("io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector",),
-        sink=_lenses_sink("connect.s3.kcql", _lenses_s3),
-    ),
-    Family(
-        "lenses-gcs",
-        (),
-        ("io.lenses.streamreactor.connect.gcp.storage.sink.GCPStorageSinkConnector",),
-        sink=_lenses_sink("connect.gcpstorage.kcql", _lenses_gcs),
-    ),
-    Family(
-        "lenses-data-lake",
-        (),
-        ("io.lenses.streamreactor.connect.datalake.sink.DatalakeSinkConnector",),
-        sink=_lenses_sink("connect.datalake.kcql", _lenses_data_lake),
-    ),
+sink_family("aiven-s3", "", "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector")(
+    _aiven_sink(_AIVEN_S3)
+)
+sink_family("aiven-gcs", "", "io.aiven.kafka.connect.gcs.GcsSinkConnector")(_aiven_sink(gcs))
+sink_family("aiven-azure-blob", "", "io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector")(
+    _aiven_sink(_AIVEN_BLOB)
+)
+sink_family("lenses-s3", "", "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector")(
+    kcql.sink(_lenses_s3, "connect.s3.kcql")
+)
+sink_family("lenses-gcs", "", "io.lenses.streamreactor.connect.gcp.storage.sink.GCPStorageSinkConnector")(
+    kcql.sink(_lenses_gcs, "connect.gcpstorage.kcql")
+)
+sink_family("lenses-data-lake", "", "io.lenses.streamreactor.connect.datalake.sink.DatalakeSinkConnector")(
+    kcql.sink(_lenses_data_lake, "connect.datalake.kcql")
 )

@@ -6,61 +6,45 @@ A source takes the topics of its `topic.regex.list`, or those that a sink's back
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     Sink,
     SinkContext,
     Source,
     SourceContext,
-    Written,
+    WrittenTopic,
+    sink_family,
+    source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex import compile_java
 
-#: The dataset of a path in the configured bucket.
-Store = Callable[[Config, str], str]
+
+def s3_object(bucket: str, path: str = "") -> str:
+    """Objects of a bucket, which may be given as an ARN (`arn:aws:s3:::bucket`)."""
+    return naming.S3(bucket=bucket.rpartition(":::")[2], path=path)
 
 
-def s3(config: Config, path: str) -> str:
-    return naming.S3(bucket=bucket_of(config.get("s3.bucket.name", "s3.bucket")), path=path)
-
-
-def bucket_of(name: str) -> str:
-    """A bucket's name, which may be given as an ARN (`arn:aws:s3:::bucket`)."""
-    return name.rpartition(":::")[2]
-
-
-def _gcs(config: Config, path: str) -> str:
-    return naming.GCS(bucket=config.get("gcs.bucket.name"), path=path)
-
-
-def _azure_blob(config: Config, path: str) -> str:
-    account, container = config.get("azblob.account.name"), config.get("azblob.container.name")
-    return naming.AZURE_BLOB(account=account, container=container, path=path)
-
-
-def _data_lake_1(config: Config, path: str) -> str:
-    return naming.AZURE_DATA_LAKE_1(account=config.get("azure.datalake.gen1.account.name"), path=path)
-
-
-def _data_lake_2(config: Config, path: str) -> str:
+def _data_lake_2(account: str, path: str) -> str:
     """The file system (container) is the first folder of `topics.dir`."""
     container, _, below = path.partition("/")
-    account = config.get("azure.datalake.gen2.account.name")
     return naming.AZURE_DATA_LAKE(account=account, container=container, path=below)
 
 
-def _hdfs(config: Config, path: str) -> str:
-    """The cluster's file system, which need not be HDFS."""
-    return naming.location(config.get("hdfs.url", "store.url"), path)
-
-
-def _dataproc(config: Config, path: str) -> str:
-    project, cluster = config.get("gcp.dataproc.projectId"), config.get("gcp.dataproc.cluster")
-    return naming.DATAPROC(project=project, cluster=cluster, path=path)
+# The objects below a path.
+_S3 = keyed(s3_object, bucket="s3.bucket.name | s3.bucket", path="= ${topic}")
+gcs = keyed(naming.GCS, bucket="gcs.bucket.name", path="= ${topic}")
+_AZURE_BLOB = keyed(
+    naming.AZURE_BLOB, "azblob.", account="account.name", container="container.name", path="= ${topic}"
+)
+_DATA_LAKE_1 = keyed(naming.AZURE_DATA_LAKE_1, account="azure.datalake.gen1.account.name", path="= ${topic}")
+_DATA_LAKE_2 = keyed(_data_lake_2, account="azure.datalake.gen2.account.name", path="= ${topic}")
+#: The cluster's file system need not be HDFS.
+_HDFS = keyed(lambda url, path: naming.location(url, path), url="hdfs.url | store.url", path="= ${topic}")
+_DATAPROC = keyed(naming.DATAPROC, "gcp.dataproc.", project="projectId", cluster="cluster", path="= ${topic}")
 
 
 def _topics_dir(config: Config) -> str:
@@ -79,7 +63,7 @@ def _captured(config: Config, topic: str) -> str:
     )
 
 
-def writer(store: Store) -> Sink:
+def writer(store: KeyedDataset) -> Sink:
     """A folder for each topic."""
 
     def sink(context: SinkContext, topic: str) -> str:
@@ -88,10 +72,10 @@ def writer(store: Store) -> Sink:
     return sink
 
 
-def reader(store: Store) -> Source:
+def reader(store: KeyedDataset) -> Source:
     """Topics of `topic.regex.list`: `topic:regex,...`, where the expressions match object keys."""
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         dataset = store(context.config, naming.path(_topics_dir(context.config)))
         topics = context.config.pairs("topic.regex.list")
         if not topics:
@@ -99,68 +83,42 @@ def reader(store: Store) -> Source:
                 "topic.regex.list is not set: it restores the topics of a backup, which are not known"
             )
         for topic in topics or [""]:
-            yield Written(topic, dataset)
+            yield WrittenTopic(topic, dataset)
 
     return source
 
 
-SOURCES = (
-    Family("s3", ("S3Source",), ("io.confluent.connect.s3.source.S3SourceConnector",), reader(s3)),
-    Family("gcs", ("GcsSource",), ("io.confluent.connect.gcs.GcsSourceConnector",), reader(_gcs)),
-    Family(
-        "azure-blob",
-        ("AzureBlobSource",),
-        ("io.confluent.connect.azure.blob.storage.AzureBlobStorageSourceConnector",),
-        reader(_azure_blob),
-    ),
-    Family(
-        "hdfs",
-        (),
-        (
-            "io.confluent.connect.hdfs2.Hdfs2SourceConnector",
-            "io.confluent.connect.hdfs3.Hdfs3SourceConnector",
-        ),
-        reader(_hdfs),
-    ),
-)
+source_family("s3", "S3Source", "io.confluent.connect.s3.source.S3SourceConnector")(reader(_S3))
+source_family("gcs", "GcsSource", "io.confluent.connect.gcs.GcsSourceConnector")(reader(gcs))
+source_family(
+    "azure-blob", "AzureBlobSource", "io.confluent.connect.azure.blob.storage.AzureBlobStorageSourceConnector"
+)(reader(_AZURE_BLOB))
+source_family(
+    "hdfs",
+    "",
+    "io.confluent.connect.hdfs2.Hdfs2SourceConnector",
+    "io.confluent.connect.hdfs3.Hdfs3SourceConnector",
+)(reader(_HDFS))
 
-SINKS = (
-    Family("s3", ("S3_SINK", "S3Sink"), ("io.confluent.connect.s3.S3SinkConnector",), sink=writer(s3)),
-    Family("gcs", ("GcsSink",), ("io.confluent.connect.gcs.GcsSinkConnector",), sink=writer(_gcs)),
-    Family(
-        "azure-blob",
-        ("AzureBlobSink",),
-        ("io.confluent.connect.azure.blob.AzureBlobStorageSinkConnector",),
-        sink=writer(_azure_blob),
-    ),
-    Family(
-        "azure-data-lake-1",
-        (),
-        (
-            "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1StorageSinkConnector",
-            "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1SinkConnector",
-        ),
-        sink=writer(_data_lake_1),
-    ),
-    Family(
-        "azure-data-lake",
-        ("AzureDataLakeGen2Sink",),
-        ("io.confluent.connect.azure.datalake.gen2.AzureDataLakeGen2SinkConnector",),
-        sink=writer(_data_lake_2),
-    ),
-    Family(
-        "hdfs",
-        (),
-        (
-            "io.confluent.connect.hdfs.HdfsSinkConnector",
-            "io.confluent.connect.hdfs3.Hdfs3SinkConnector",
-        ),
-        sink=writer(_hdfs),
-    ),
-    Family(
-        "dataproc",
-        ("DataprocSink",),
-        ("io.confluent.connect.gcp.dataproc.DataprocSinkConnector",),
-        sink=writer(_dataproc),
-    ),
+sink_family("s3", "S3_SINK S3Sink", "io.confluent.connect.s3.S3SinkConnector")(writer(_S3))
+sink_family("gcs", "GcsSink", "io.confluent.connect.gcs.GcsSinkConnector")(writer(gcs))
+sink_family("azure-blob", "AzureBlobSink", "io.confluent.connect.azure.blob.AzureBlobStorageSinkConnector")(
+    writer(_AZURE_BLOB)
+)
+sink_family(
+    "azure-data-lake-1",
+    "",
+    "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1StorageSinkConnector",
+    "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1SinkConnector",
+)(writer(_DATA_LAKE_1))
+sink_family(
+    "azure-data-lake",
+    "AzureDataLakeGen2Sink",
+    "io.confluent.connect.azure.datalake.gen2.AzureDataLakeGen2SinkConnector",
+)(writer(_DATA_LAKE_2))
+sink_family(
+    "hdfs", "", "io.confluent.connect.hdfs.HdfsSinkConnector", "io.confluent.connect.hdfs3.Hdfs3SinkConnector"
+)(writer(_HDFS))
+sink_family("dataproc", "DataprocSink", "io.confluent.connect.gcp.dataproc.DataprocSinkConnector")(
+    writer(_DATAPROC)
 )

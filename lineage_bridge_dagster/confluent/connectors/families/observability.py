@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.families.common import per_topic
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     SinkContext,
     SourceContext,
-    Written,
+    WrittenTopic,
     named_for,
+    sink_family,
+    source_family,
 )
 
 _GROUP, _STREAM = "${log-group}", "${log-stream}"
@@ -21,7 +22,12 @@ _LONGEST_TOPIC = 249
 _NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._-]")
 
 
-def cloudwatch(context: SourceContext) -> Iterator[Written]:
+@source_family(
+    "cloudwatch-logs",
+    "CloudWatchLogsSource",
+    "io.confluent.connect.aws.cloudwatch.AwsCloudWatchSourceConnector",
+)
+def cloudwatch(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics by `kafka.topic.format`, one for each log stream.
 
     Without a list of streams, they are those that a topic of the cluster is named for.
@@ -32,12 +38,14 @@ def cloudwatch(context: SourceContext) -> Iterator[Written]:
     streams = config.items("aws.cloudwatch.log.streams")
     if _STREAM not in template:
         for stream in streams or [""]:
-            yield Written(_existing(context, template), naming.CLOUDWATCH_LOGS(group=group, stream=stream))
+            yield WrittenTopic(
+                _existing(context, template), naming.CLOUDWATCH_LOGS(group=group, stream=stream)
+            )
         return
     start, _, end = template.partition(_STREAM)
     for stream in streams:
         topic = _existing(context, start + stream + end)
-        yield Written(topic, naming.CLOUDWATCH_LOGS(group=group, stream=stream))
+        yield WrittenTopic(topic, naming.CLOUDWATCH_LOGS(group=group, stream=stream))
     if streams or not group:
         return
     pattern = re.compile(f"{_any_sign(start)}(.+){_any_sign(end)}", re.DOTALL)
@@ -65,6 +73,7 @@ def _existing(context: SourceContext, topic: str) -> str:
     return ""
 
 
+@sink_family("splunk", "SplunkSink", "com.splunk.kafka.connect.SplunkSinkConnector")
 def splunk(context: SinkContext, topic: str) -> str:
     """The index of a topic: the only one of `splunk.indexes`, or the one at the topic's place in `topics`."""
     config = context.config
@@ -83,6 +92,11 @@ def splunk(context: SinkContext, topic: str) -> str:
     return naming.SPLUNK(host=config.get("splunk.hec.uri"), index=index)
 
 
+@sink_family(
+    "azure-log-analytics",
+    "AzureLogAnalyticsSink AzureLogAnalyticsSinkV2",
+    "io.confluent.connect.azureloganalytics.AzureLogAnalyticsSinkConnector",
+)
 def log_analytics(context: SinkContext, topic: str) -> str:
     """A table of a workspace; version 2 knows its ingestion endpoint only."""
     config = context.config
@@ -98,83 +112,33 @@ def log_analytics(context: SinkContext, topic: str) -> str:
 
 _NEW_RELIC = "com.newrelic.telemetry."
 
-SOURCES = (
-    Family(
-        "cloudwatch-logs",
-        ("CloudWatchLogsSource",),
-        ("io.confluent.connect.aws.cloudwatch.AwsCloudWatchSourceConnector",),
-        cloudwatch,
-    ),
+
+sink_family(
+    "cloudwatch-metrics",
+    "CloudWatchMetricsSink",
+    "io.confluent.connect.aws.cloudwatch.metrics.AwsCloudWatchMetricsSinkConnector",
+)(per_topic(keyed(naming.CLOUDWATCH_METRICS, namespace="aws.cloudwatch.metrics.namespace")))
+sink_family(
+    "datadog", "DatadogMetricsSink", "io.confluent.connect.datadog.metrics.DatadogMetricsSinkConnector"
+)(per_topic(lambda _config: naming.DATADOG(kind="metrics")))
+sink_family("datadog-logs", "", "com.datadoghq.connect.logs.DatadogLogsSinkConnector")(
+    per_topic(lambda _config: naming.DATADOG(kind="logs"))
 )
-
-
-SINKS = (
-    Family("splunk", ("SplunkSink",), ("com.splunk.kafka.connect.SplunkSinkConnector",), sink=splunk),
-    Family(
-        "azure-log-analytics",
-        ("AzureLogAnalyticsSink", "AzureLogAnalyticsSinkV2"),
-        ("io.confluent.connect.azureloganalytics.AzureLogAnalyticsSinkConnector",),
-        sink=log_analytics,
-    ),
-    Family(
-        "cloudwatch-metrics",
-        ("CloudWatchMetricsSink",),
-        ("io.confluent.connect.aws.cloudwatch.metrics.AwsCloudWatchMetricsSinkConnector",),
-        sink=per_topic(
-            lambda config: [
-                naming.CLOUDWATCH_METRICS(namespace=config.get("aws.cloudwatch.metrics.namespace"))
-            ]
-        ),
-    ),
-    Family(
-        "datadog",
-        ("DatadogMetricsSink",),
-        ("io.confluent.connect.datadog.metrics.DatadogMetricsSinkConnector",),
-        sink=per_topic(lambda _config: [naming.DATADOG(kind="metrics")]),
-    ),
-    Family(
-        "datadog-logs",
-        (),
-        ("com.datadoghq.connect.logs.DatadogLogsSinkConnector",),
-        sink=per_topic(lambda _config: [naming.DATADOG(kind="logs")]),
-    ),
-    Family(
-        "newrelic",
-        ("NewRelicMetricsSink",),
-        (
-            "io.confluent.connect.newrelic.metrics.NewRelicMetricsSinkConnector",
-            _NEW_RELIC + "metrics.MetricsSinkConnector",
-        ),
-        sink=per_topic(lambda _config: [naming.NEW_RELIC(kind="metrics")]),
-    ),
-    Family(
-        "newrelic-events",
-        (),
-        (_NEW_RELIC + "events.EventsSinkConnector",),
-        sink=per_topic(lambda _config: [naming.NEW_RELIC(kind="events")]),
-    ),
-    Family(
-        "newrelic-logs",
-        (),
-        (_NEW_RELIC + "logs.LogsSinkConnector",),
-        sink=per_topic(lambda _config: [naming.NEW_RELIC(kind="logs")]),
-    ),
-    Family(
-        "pagerduty",
-        ("PagerDutySink",),
-        ("io.confluent.connect.pagerduty.PagerDutySinkConnector",),
-        sink=per_topic(lambda _config: [naming.PAGER_DUTY(kind="incidents")]),
-    ),
-    Family(
-        "appdynamics",
-        (),
-        ("io.confluent.connect.appdynamics.metrics.AppDynamicsMetricsSinkConnector",),
-        sink=per_topic(
-            lambda config: [
-                naming.APP_DYNAMICS(
-                    host=config.get("machine.agent.host"), port=config.get("machine.agent.port")
-                )
-            ]
-        ),
-    ),
+sink_family(
+    "newrelic",
+    "NewRelicMetricsSink",
+    "io.confluent.connect.newrelic.metrics.NewRelicMetricsSinkConnector",
+    _NEW_RELIC + "metrics.MetricsSinkConnector",
+)(per_topic(lambda _config: naming.NEW_RELIC(kind="metrics")))
+sink_family("newrelic-events", "", _NEW_RELIC + "events.EventsSinkConnector")(
+    per_topic(lambda _config: naming.NEW_RELIC(kind="events"))
+)
+sink_family("newrelic-logs", "", _NEW_RELIC + "logs.LogsSinkConnector")(
+    per_topic(lambda _config: naming.NEW_RELIC(kind="logs"))
+)
+sink_family("pagerduty", "PagerDutySink", "io.confluent.connect.pagerduty.PagerDutySinkConnector")(
+    per_topic(lambda _config: naming.PAGER_DUTY(kind="incidents"))
+)
+sink_family("appdynamics", "", "io.confluent.connect.appdynamics.metrics.AppDynamicsMetricsSinkConnector")(
+    per_topic(keyed(naming.APP_DYNAMICS, "machine.agent.", host="host", port="port"))
 )

@@ -11,8 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.family import Family, SourceContext, Written, named_for
-from lineage_bridge_dagster.confluent.connectors.table_patterns import Expansion, TableList, expand, odd_words
+from lineage_bridge_dagster.confluent.connectors.family import (
+    SourceContext,
+    WrittenTopic,
+    named_for,
+    source_family,
+)
+from lineage_bridge_dagster.confluent.connectors.table_patterns import (
+    PatternExpansion,
+    TableList,
+    expand,
+    odd_words,
+)
 
 _DEFAULT = "${databaseName}.${schemaName}.${tableName}"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -75,7 +85,8 @@ def _cleaned(name: str) -> str:
     return name if name.startswith("${") else re.sub(r"[^A-Za-z0-9._-]", "_", name)
 
 
-def oracle_cdc(context: SourceContext) -> Iterator[Written]:
+@source_family("oracle-cdc", "OracleCdcSource", "io.confluent.connect.oracle.cdc.OracleCdcSourceConnector")
+def oracle_cdc(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics by `table.topic.name.template`; the redo log topic is internal unless it is the only one."""
     yield from _Oracle(context).written()
 
@@ -84,19 +95,19 @@ def oracle_cdc(context: SourceContext) -> Iterator[Written]:
 class _Oracle:
     context: SourceContext
 
-    def written(self) -> Iterator[Written]:
+    def written(self) -> Iterator[WrittenTopic]:
         context, config = self.context, self.context.config
         redo = self._redo_topics()
         listed = self._spelled_out()
         if self._only_redo_log:
             existing = [topic for topic in redo if topic in context.cluster_topics]
             for path in listed:
-                yield Written((existing or redo)[0], self._dataset(path))
+                yield WrittenTopic((existing or redo)[0], self._dataset(path))
             return
         others = ("redo.log.corruption.topic", "heartbeat.topic.name")
         context.internal += [topic for topic in (*redo, *map(config.get, others)) if topic]
         for path in listed:
-            yield Written(self._topic(path), self._dataset(path))
+            yield WrittenTopic(self._topic(path), self._dataset(path))
         if self._expansion is None or not self._expansion.spelled:
             yield from self._matched()
         if config.get("lob.topic.name.template"):
@@ -120,7 +131,7 @@ class _Oracle:
         return self.context.config.get("table.inclusion.regex")
 
     @cached_property
-    def _expansion(self) -> Expansion | None:
+    def _expansion(self) -> PatternExpansion | None:
         return expand(self._include) if self._include else None
 
     @cached_property
@@ -167,7 +178,7 @@ class _Oracle:
             found = [path for path in found if self._topic(path) in self.context.cluster_topics] or found
         return [path for path in found if not self._is_excluded(path)]
 
-    def _matched(self) -> Iterator[Written]:
+    def _matched(self) -> Iterator[WrittenTopic]:
         """The tables that topics tell."""
         template = self._template
         if not template.names("tableName"):
@@ -176,7 +187,7 @@ class _Oracle:
                 f"so the tables of {self._include} are not known"
             )
             if "${" not in template.text:
-                yield Written(template.text)
+                yield WrittenTopic(template.text)
             return
         found = False
         for topic, path in self._existing(template):
@@ -185,14 +196,14 @@ class _Oracle:
         if not found:
             self._warn(f"table.inclusion.regex {self._include} matches no topic of the cluster")
 
-    def _large_objects(self) -> Iterator[Written]:
+    def _large_objects(self) -> Iterator[WrittenTopic]:
         """Topics of large objects, each of one column. They exist if any column is large."""
         template = TopicTemplate(self.context.config.get("lob.topic.name.template"))
         if template.names("tableName"):
             for topic, path in self._existing(template):
                 yield named_for(topic, self._dataset(path))
         elif template.text in self.context.cluster_topics:
-            yield Written(template.text)
+            yield WrittenTopic(template.text)
 
     def _existing(self, template: TopicTemplate) -> Iterator[tuple[str, Path]]:
         """The topics by a template, with their tables."""
@@ -264,13 +275,3 @@ class _Oracle:
 
     def _warn(self, text: str) -> None:
         self.context.warnings.append(text)
-
-
-SOURCES = (
-    Family(
-        "oracle-cdc",
-        ("OracleCdcSource",),
-        ("io.confluent.connect.oracle.cdc.OracleCdcSourceConnector",),
-        oracle_cdc,
-    ),
-)

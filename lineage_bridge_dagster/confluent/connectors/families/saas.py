@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import authority
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic, topic_of
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     SinkContext,
     Source,
     SourceContext,
-    Written,
+    WrittenTopic,
+    sink_family,
+    source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
 
@@ -35,12 +36,19 @@ def _salesforce(config: Config, name: str) -> str:
     return naming.SALESFORCE(host=host, object=name)
 
 
-def _salesforce_objects(context: SourceContext) -> Iterator[Written]:
+@source_family(
+    "salesforce",
+    "SalesforceBulkApiSource SalesforceBulkApiV2Source SalesforcePushTopicSource",
+    "io.confluent.connect.salesforce.SalesforceBulkApiSourceConnector",
+    "io.confluent.salesforce.SalesforcePushTopicSourceConnector",
+    "io.confluent.salesforce.SalesforceSourceConnector",
+)
+def _salesforce_objects(context: SourceContext) -> Iterator[WrittenTopic]:
     """One object. `kafka.topic` may have the variables `${_ObjectType}` and `${_EventType}`."""
     config = context.config
     name, template = config.get("salesforce.object"), config.get("kafka.topic")
     if "${" not in template:
-        yield Written(template, _salesforce(config, name))
+        yield WrittenTopic(template, _salesforce(config, name))
         return
     topic = template.replace("${_ObjectType}", name)
     if config.flag("kafka.topic.lowercase", True):
@@ -51,36 +59,53 @@ def _salesforce_objects(context: SourceContext) -> Iterator[Written]:
     if not topics:
         context.warnings.append(f"kafka.topic {template} matches no topic of the cluster")
     for found in topics or [""]:
-        yield Written(found, _salesforce(config, name), by_name=len(parts) > 1)
+        yield WrittenTopic(found, _salesforce(config, name), by_name=len(parts) > 1)
 
 
-def _salesforce_prefixed(context: SourceContext) -> Iterator[Written]:
+@source_family("salesforce-v2", "SalesforceSourceV2")
+def _salesforce_prefixed(context: SourceContext) -> Iterator[WrittenTopic]:
     """Several objects, each with its topic `{topic.prefix}.{object}`."""
     config = context.config
     prefix = config.get("topic.prefix")
     for name in config.items("sobject.names"):
-        yield Written(f"{prefix}.{name}" if prefix else "", _salesforce(config, name))
+        yield WrittenTopic(f"{prefix}.{name}" if prefix else "", _salesforce(config, name))
 
 
-def _salesforce_queries(context: SourceContext) -> Iterator[Written]:
+@source_family("salesforce-aiven", "", "io.aiven.kafka.connect.salesforce.source.SalesforceSourceConnector")
+def _salesforce_queries(context: SourceContext) -> Iterator[WrittenTopic]:
     """Aiven's source: a query for each object; one topic, or `{topic.prefix}.bulkApi.{object}`."""
     config = context.config
     for query in config.get("salesforce.bulk.api.queries").split(";"):
         if match := _SOQL.search(query):
             prefix, name = config.get("topic.prefix"), match[1]
             topic = config.get("topic") or (f"{prefix}.bulkApi.{name}" if prefix else "")
-            yield Written(topic, _salesforce(config, name))
+            yield WrittenTopic(topic, _salesforce(config, name))
 
 
-def _salesforce_channel(context: SourceContext) -> Iterator[Written]:
+@source_family(
+    "salesforce-events",
+    "SalesforceCdcSource SalesforcePlatformEventSource",
+    "io.confluent.salesforce.SalesforceCdcSourceConnector",
+    "io.confluent.salesforce.SalesforcePlatformEventSourceConnector",
+)
+def _salesforce_channel(context: SourceContext) -> Iterator[WrittenTopic]:
     """The events of a channel, in one topic or, by the variable `${_ObjectType}`, one for each."""
     config = context.config
     template = config.get("kafka.topic")
     names = config.items("salesforce.channel.entities", "salesforce.platform.channel.entities")
     for name in names or [config.get(*_CHANNEL)]:
-        yield Written(template.replace("${_ObjectType}", name), _salesforce(config, name))
+        yield WrittenTopic(template.replace("${_ObjectType}", name), _salesforce(config, name))
 
 
+@sink_family(
+    "salesforce",
+    "SalesforceSObjectSink SalesforceBulkApiV2Sink SalesforcePlatformEventSink",
+    "io.confluent.salesforce.SalesforceSObjectSinkConnector",
+    "io.confluent.connect.salesforce.SalesforceBulkApiSinkConnector",
+    "io.confluent.salesforce.SalesforcePlatformEventSinkConnector",
+    "io.aiven.kafka.connect.salesforce.sink.SalesforceSinkConnector",
+    topics=("salesforce.object{n}.topics",),
+)
 def _salesforce_sink(context: SinkContext, topic: str) -> str:
     config = context.config
     number = config.number_of("salesforce.object{n}.topics", topic)
@@ -89,15 +114,15 @@ def _salesforce_sink(context: SinkContext, topic: str) -> str:
     return _salesforce(config, config.get(*keys, *names))
 
 
-def _servicenow(config: Config) -> list[str]:
-    return [naming.SERVICENOW(host=config.get("servicenow.url"), table=config.get("servicenow.table"))]
+_SERVICENOW = keyed(naming.SERVICENOW, host="servicenow.url", table="servicenow.table")
 
 
-def _servicenow_tables(context: SourceContext) -> Iterator[Written]:
+@source_family("servicenow-v2", "ServiceNowSourceV2")
+def _servicenow_tables(context: SourceContext) -> Iterator[WrittenTopic]:
     config = context.config
     for number, name in config.numbered("table{n}.name"):
         dataset = naming.SERVICENOW(host=config.get("servicenow.url"), table=name)
-        yield Written(config.get(f"table{number}.topic"), dataset)
+        yield WrittenTopic(config.get(f"table{number}.topic"), dataset)
 
 
 def _resources(url: str, names: tuple[str, ...], pattern: str) -> Source:
@@ -109,24 +134,25 @@ def _resources(url: str, names: tuple[str, ...], pattern: str) -> Source:
         pattern: Default of `topic.name.pattern`.
     """
 
-    def source(context: SourceContext) -> Iterator[Written]:
+    def source(context: SourceContext) -> Iterator[WrittenTopic]:
         config = context.config
         host = authority(config.get(url))
         for name in config.items(*names):
             topic = _pattern(config, pattern, name)
-            yield Written(topic, f"https://{host}/{name}" if host else "")
+            yield WrittenTopic(topic, f"https://{host}/{name}" if host else "")
 
     return source
 
 
-def _github(context: SourceContext) -> Iterator[Written]:
+@source_family("github", "GithubSource", "io.confluent.connect.github.GithubSourceConnector")
+def _github(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic for each resource, of all repositories."""
     config = context.config
     host = authority(config.get("github.service.url", default="https://api.github.com"))
     for name in config.items("github.resources", "github.tables"):
         topic = _pattern(config, "${resourceName}", name)
         for repository in config.items("github.repositories"):
-            yield Written(topic, f"https://{host}/{repository}/{name}" if host else "")
+            yield WrittenTopic(topic, f"https://{host}/{repository}/{name}" if host else "")
 
 
 def _pattern(config: Config, default: str, name: str) -> str:
@@ -134,79 +160,20 @@ def _pattern(config: Config, default: str, name: str) -> str:
     return pattern.replace("${entityName}", name).replace("${resourceName}", name)
 
 
-SOURCES = (
-    Family(
-        "salesforce",
-        ("SalesforceBulkApiSource", "SalesforceBulkApiV2Source", "SalesforcePushTopicSource"),
-        (
-            "io.confluent.connect.salesforce.SalesforceBulkApiSourceConnector",
-            "io.confluent.salesforce.SalesforcePushTopicSourceConnector",
-            "io.confluent.salesforce.SalesforceSourceConnector",
-        ),
-        _salesforce_objects,
-    ),
-    Family(
-        "salesforce-aiven",
-        (),
-        ("io.aiven.kafka.connect.salesforce.source.SalesforceSourceConnector",),
-        _salesforce_queries,
-    ),
-    Family("salesforce-v2", ("SalesforceSourceV2",), (), _salesforce_prefixed),
-    Family(
-        "salesforce-events",
-        ("SalesforceCdcSource", "SalesforcePlatformEventSource"),
-        (
-            "io.confluent.salesforce.SalesforceCdcSourceConnector",
-            "io.confluent.salesforce.SalesforcePlatformEventSourceConnector",
-        ),
-        _salesforce_channel,
-    ),
-    Family(
-        "servicenow",
-        ("ServiceNowSource",),
-        ("io.confluent.connect.servicenow.ServiceNowSourceConnector",),
-        topic_of(_servicenow),
-    ),
-    Family("servicenow-v2", ("ServiceNowSourceV2",), (), _servicenow_tables),
-    Family(
-        "zendesk",
-        ("ZendeskSource",),
-        ("io.confluent.connect.zendesk.ZendeskSourceConnector",),
-        _resources("zendesk.url", ("zendesk.tables",), "ZD_${entityName}"),
-    ),
-    Family(
-        "jira",
-        ("JiraSource",),
-        ("io.confluent.connect.jira.JiraSourceConnector",),
-        _resources("jira.url", ("jira.resources", "jira.tables"), "${resourceName}"),
-    ),
-    Family(
-        "marketo",
-        ("MarketoSource",),
-        ("io.confluent.connect.marketo.MarketoSourceConnector",),
-        _resources("marketo.url", ("entity.names",), "${entityName}"),
-    ),
-    Family("github", ("GithubSource",), ("io.confluent.connect.github.GithubSourceConnector",), _github),
+source_family("servicenow", "ServiceNowSource", "io.confluent.connect.servicenow.ServiceNowSourceConnector")(
+    topic_of(_SERVICENOW)
+)
+source_family("zendesk", "ZendeskSource", "io.confluent.connect.zendesk.ZendeskSourceConnector")(
+    _resources("zendesk.url", ("zendesk.tables",), "ZD_${entityName}")
+)
+source_family("jira", "JiraSource", "io.confluent.connect.jira.JiraSourceConnector")(
+    _resources("jira.url", ("jira.resources", "jira.tables"), "${resourceName}")
+)
+source_family("marketo", "MarketoSource", "io.confluent.connect.marketo.MarketoSourceConnector")(
+    _resources("marketo.url", ("entity.names",), "${entityName}")
 )
 
 
-SINKS = (
-    Family(
-        "salesforce",
-        ("SalesforceSObjectSink", "SalesforceBulkApiV2Sink", "SalesforcePlatformEventSink"),
-        (
-            "io.confluent.salesforce.SalesforceSObjectSinkConnector",
-            "io.confluent.connect.salesforce.SalesforceBulkApiSinkConnector",
-            "io.confluent.salesforce.SalesforcePlatformEventSinkConnector",
-            "io.aiven.kafka.connect.salesforce.sink.SalesforceSinkConnector",
-        ),
-        sink=_salesforce_sink,
-        topics=("salesforce.object{n}.topics",),
-    ),
-    Family(
-        "servicenow",
-        ("ServiceNowSink",),
-        ("io.confluent.connect.servicenow.ServiceNowSinkConnector",),
-        sink=per_topic(_servicenow),
-    ),
+sink_family("servicenow", "ServiceNowSink", "io.confluent.connect.servicenow.ServiceNowSinkConnector")(
+    per_topic(_SERVICENOW)
 )

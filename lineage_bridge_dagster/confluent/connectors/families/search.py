@@ -11,7 +11,8 @@ from collections.abc import Callable
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.family import Family, Sink, SinkContext
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic
+from lineage_bridge_dagster.confluent.connectors.family import Sink, SinkContext, sink_family
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 _LONGEST_INDEX = 255
@@ -63,15 +64,23 @@ def engine(rule: Rule, name: Callable[[Config, str], str]) -> Sink:
     return sink
 
 
-def lenses_sink(context: SinkContext, topic: str) -> list[str]:
-    config = context.config
-    host, port = config.get("connect.elastic.hosts"), config.get("connect.elastic.port")
-    return [
-        naming.ELASTICSEARCH(host=host, port=port, index=item.target)
-        for item in kcql.for_topic(config.get("connect.elastic.kcql"), topic)
-    ]
+sink_family(
+    "elasticsearch-lenses",
+    "",
+    "io.lenses.streamreactor.connect.elastic6.ElasticSinkConnector",
+    "io.lenses.streamreactor.connect.elastic7.ElasticSinkConnector",
+    "io.lenses.streamreactor.connect.elastic8.Elastic8SinkConnector",
+    "com.datamountaineer.streamreactor.connect.elastic6.ElasticSinkConnector",
+    "com.datamountaineer.streamreactor.connect.elastic7.ElasticSinkConnector",
+)(
+    kcql.sink(
+        keyed(naming.ELASTICSEARCH, "connect.elastic.", host="hosts", port="port", index="= ${topic}"),
+        "connect.elastic.kcql",
+    )
+)
 
 
+@sink_family("opensearch", "OpenSearchSink", topics=("index{n}.topic",))
 def opensearch(context: SinkContext, topic: str) -> list[str]:
     """The indexes of a topic: `index{n}.name` of each number with `index{n}.topic`."""
     config = context.config
@@ -85,56 +94,25 @@ def opensearch(context: SinkContext, topic: str) -> list[str]:
     ]
 
 
-def azure_search(context: SinkContext, topic: str) -> str:
-    config = context.config
-    return naming.AZURE_SEARCH(
-        service=config.get("azure.search.service.name"),
-        index=config.get("index.name", default=_TOPIC).replace(_TOPIC, topic),
+sink_family(
+    "azure-search", "AzureCognitiveSearchSink", "io.confluent.connect.azure.search.AzureSearchSinkConnector"
+)(
+    named_by_topic(
+        keyed(naming.AZURE_SEARCH, service="azure.search.service.name", index="index.name = ${topic}")
     )
-
-
-SINKS = (
-    Family(
-        "elasticsearch",
-        ("ElasticsearchSink", "ElasticsearchSinkV2"),
-        (
-            "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
-            "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
-        ),
-        sink=engine(naming.ELASTICSEARCH, _confluent_name),
-    ),
-    Family(
-        "elasticsearch-lenses",
-        (),
-        (
-            "io.lenses.streamreactor.connect.elastic6.ElasticSinkConnector",
-            "io.lenses.streamreactor.connect.elastic7.ElasticSinkConnector",
-            "io.lenses.streamreactor.connect.elastic8.Elastic8SinkConnector",
-            "com.datamountaineer.streamreactor.connect.elastic6.ElasticSinkConnector",
-            "com.datamountaineer.streamreactor.connect.elastic7.ElasticSinkConnector",
-        ),
-        sink=lenses_sink,
-    ),
-    Family("opensearch", ("OpenSearchSink",), (), sink=opensearch, topics=("index{n}.topic",)),
-    Family(
-        "opensearch-aiven",
-        (),
-        (
-            "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
-            "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
-        ),
-        sink=engine(naming.OPENSEARCH, _aiven_name),
-    ),
-    Family(
-        "opensearch-community",
-        (),
-        ("com.dmathieu.kafka.opensearch.OpenSearchSinkConnector",),
-        sink=engine(naming.OPENSEARCH, _confluent_name),
-    ),
-    Family(
-        "azure-search",
-        ("AzureCognitiveSearchSink",),
-        ("io.confluent.connect.azure.search.AzureSearchSinkConnector",),
-        sink=azure_search,
-    ),
+)
+sink_family(
+    "elasticsearch",
+    "ElasticsearchSink ElasticsearchSinkV2",
+    "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
+    "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
+)(engine(naming.ELASTICSEARCH, _confluent_name))
+sink_family(
+    "opensearch-aiven",
+    "",
+    "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
+    "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
+)(engine(naming.OPENSEARCH, _aiven_name))
+sink_family("opensearch-community", "", "com.dmathieu.kafka.opensearch.OpenSearchSinkConnector")(
+    engine(naming.OPENSEARCH, _confluent_name)
 )

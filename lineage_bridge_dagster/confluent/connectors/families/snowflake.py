@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import snowflake_account
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches, replace_whole
 
 #: From version 4 on; it keeps the topic's name unless told to replace what an identifier cannot hold.
@@ -75,6 +75,7 @@ def _mapped(context: SinkContext, topic: str) -> str:
     return ""
 
 
+@sink_family("snowflake", "SnowflakeSink", "com.snowflake.kafka.connector.SnowflakeSinkConnector", _STREAMING)
 def snowflake(context: SinkContext, topic: str) -> str:
     """The table of a topic."""
     config = context.config
@@ -88,13 +89,3 @@ def snowflake(context: SinkContext, topic: str) -> str:
     database, schema, table = [*path[: max(0, 3 - len(parts))], *parts][-3:]
     account = snowflake_account(config.get("snowflake.url.name"))
     return naming.SNOWFLAKE(account=account, database=database, schema=schema, table=table)
-
-
-SINKS = (
-    Family(
-        "snowflake",
-        ("SnowflakeSink",),
-        ("com.snowflake.kafka.connector.SnowflakeSinkConnector", _STREAMING),
-        sink=snowflake,
-    ),
-)

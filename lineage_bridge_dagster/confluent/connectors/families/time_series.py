@@ -8,8 +8,14 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import per_topic
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext, Written
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
+from lineage_bridge_dagster.confluent.connectors.family import (
+    SinkContext,
+    SourceContext,
+    WrittenTopic,
+    sink_family,
+    source_family,
+)
 
 _TOPIC = "${topic}"
 #: `http::addr=localhost:9000;username=...`
@@ -23,7 +29,13 @@ def _influxdb(config: Config, default: str = "") -> str:
     return naming.INFLUXDB(host=config.get("influxdb.url"), database=name)
 
 
-def influxdb_source(context: SourceContext) -> Iterator[Written]:
+@source_family(
+    "influxdb",
+    "InfluxDB2Source",
+    "io.confluent.influxdb.v2.source.InfluxDB2SourceConnector",
+    "io.confluent.influxdb.source.InfluxdbSourceConnector",
+)
+def influxdb_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics by `topic.mapper`: one for the bucket or database, or one for each measurement.
 
     A query has one topic, `topic.prefix` itself.
@@ -31,11 +43,11 @@ def influxdb_source(context: SourceContext) -> Iterator[Written]:
     config = context.config
     dataset, prefix = _influxdb(config), config.get("topic.prefix")
     if config.get("query"):
-        yield Written(prefix, dataset)
+        yield WrittenTopic(prefix, dataset)
         return
     if config.get("topic.mapper", default="bucket").lower() in ("bucket", "db"):
         name = config.get("influxdb.bucket", "influxdb.db")
-        yield Written(prefix + name if name else "", dataset)
+        yield WrittenTopic(prefix + name if name else "", dataset)
         return
     listed = config.items("influxdb.measurement.whitelist", "measurement.whitelist")
     if not listed and not prefix:
@@ -43,26 +55,31 @@ def influxdb_source(context: SourceContext) -> Iterator[Written]:
             "without influxdb.measurement.whitelist and topic.prefix, its topics cannot be distinguished "
             "from others"
         )
-        yield Written("", dataset)
+        yield WrittenTopic("", dataset)
     excluded = config.items("influxdb.measurement.blacklist", "measurement.blacklist")
     for measurement in listed or context.named_like(prefix):
         if measurement not in excluded:
-            yield Written(prefix + measurement, dataset, by_name=not listed)
+            yield WrittenTopic(prefix + measurement, dataset, by_name=not listed)
 
 
+@sink_family(
+    "influxdb",
+    "InfluxDB2Sink InfluxDB3Sink",
+    "io.confluent.influxdb.v2.sink.InfluxDB2SinkConnector",
+    "io.confluent.influxdb.InfluxDBSinkConnector",
+)
 def influxdb_sink(context: SinkContext, topic: str) -> str:
     """The bucket or database; version 1 writes to one named after the topic unless configured otherwise."""
     version_1 = "influxdb.org.id" not in context.config and "influxdb.token" not in context.config
     return _influxdb(context.config, topic if version_1 else "")
 
 
-def lenses_sink(context: SinkContext, topic: str) -> list[str]:
-    config = context.config
-    host, database = config.get("connect.influx.url"), config.get("connect.influx.db")
-    found = kcql.for_topic(config.get("connect.influx.kcql"), topic)
-    return [naming.INFLUXDB(host=host, database=database)] if found else []
+sink_family("influxdb-lenses", "", *kcql.classes("influx.InfluxSinkConnector"))(
+    kcql.sink(keyed(naming.INFLUXDB, "connect.influx.", host="url", database="db"), "connect.influx.kcql")
+)
 
 
+@sink_family("questdb", "", "io.questdb.kafka.QuestDBSinkConnector")
 def questdb(context: SinkContext, topic: str) -> str:
     config = context.config
     given = _QUESTDB.match(config.get("client.conf.string"))
@@ -73,47 +90,6 @@ def questdb(context: SinkContext, topic: str) -> str:
     return naming.QUESTDB(host=host, default_port=port, table=table)
 
 
-SOURCES = (
-    Family(
-        "influxdb",
-        ("InfluxDB2Source",),
-        (
-            "io.confluent.influxdb.v2.source.InfluxDB2SourceConnector",
-            "io.confluent.influxdb.source.InfluxdbSourceConnector",
-        ),
-        influxdb_source,
-    ),
-)
-
-
-SINKS = (
-    Family(
-        "influxdb",
-        ("InfluxDB2Sink", "InfluxDB3Sink"),
-        (
-            "io.confluent.influxdb.v2.sink.InfluxDB2SinkConnector",
-            "io.confluent.influxdb.InfluxDBSinkConnector",
-        ),
-        sink=influxdb_sink,
-    ),
-    Family(
-        "influxdb-lenses",
-        (),
-        (
-            "io.lenses.streamreactor.connect.influx.InfluxSinkConnector",
-            "com.datamountaineer.streamreactor.connect.influx.InfluxSinkConnector",
-        ),
-        sink=lenses_sink,
-    ),
-    Family("questdb", (), ("io.questdb.kafka.QuestDBSinkConnector",), sink=questdb),
-    Family(
-        "prometheus",
-        (),
-        ("io.confluent.connect.prometheus.PrometheusMetricsSinkConnector",),
-        sink=per_topic(
-            lambda config: [
-                naming.PROMETHEUS(host=config.get("prometheus.listener.url", default="http://localhost:8889"))
-            ]
-        ),
-    ),
+sink_family("prometheus", "", "io.confluent.connect.prometheus.PrometheusMetricsSinkConnector")(
+    per_topic(keyed(naming.PROMETHEUS, host="prometheus.listener.url = http://localhost:8889"))
 )

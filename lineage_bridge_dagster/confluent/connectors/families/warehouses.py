@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port, redshift_cluster
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import table_name
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, table_name
 from lineage_bridge_dagster.confluent.connectors.family import (
-    Family,
     Sink,
     SinkContext,
     SourceContext,
-    Written,
+    WrittenTopic,
     named_for,
+    sink_family,
+    source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
@@ -26,6 +27,7 @@ def _qualified(config: Config, topic: str, database: str, schema: str) -> dict[s
     return {"database": database, "schema": schema, "table": table}
 
 
+@sink_family("redshift", "RedshiftSink", "io.confluent.connect.aws.redshift.RedshiftSinkConnector")
 def redshift(context: SinkContext, topic: str) -> str:
     config = context.config
     address = config.get("aws.redshift.domain")
@@ -34,6 +36,7 @@ def redshift(context: SinkContext, topic: str) -> str:
     return naming.REDSHIFT(host=redshift_cluster(address), port=port, **path)
 
 
+@sink_family("azure-sql-dw", "AzureSqlDwSink", "io.confluent.connect.azuresqldw.AzureSqlDwSinkConnector")
 def synapse(context: SinkContext, topic: str) -> str:
     """A table of a SQL pool. The pool's name is not part of the dataset's name."""
     config = context.config
@@ -43,6 +46,12 @@ def synapse(context: SinkContext, topic: str) -> str:
     return naming.SYNAPSE(host=host, **_qualified(config, topic, "", "dbo"))
 
 
+@sink_family(
+    "databricks",
+    "DatabricksDeltaLakeSink",
+    "io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector",
+    "io.confluent.connect.databricks.deltalake.azure.AzureDatabricksDeltaLakeSinkConnector",
+)
 def databricks(context: SinkContext, topic: str) -> str:
     config = context.config
     mapped = config.pairs("delta.lake.topic2table.map").get(topic)
@@ -54,6 +63,7 @@ def databricks(context: SinkContext, topic: str) -> str:
     )
 
 
+@sink_family("spanner", "SpannerSink", "io.confluent.connect.gcp.spanner.SpannerSinkConnector")
 def spanner(context: SinkContext, topic: str) -> str:
     """A table; the project is mostly in the credentials only."""
     config = context.config
@@ -68,12 +78,24 @@ def spanner(context: SinkContext, topic: str) -> str:
     )
 
 
-def bigtable(context: SinkContext, topic: str) -> str:
-    config = context.config
-    project, instance = config.get("gcp.bigtable.project.id"), config.get("gcp.bigtable.instance.id")
-    return naming.BIGTABLE(project=project, instance=instance, table=table_name(config, topic))
+sink_family(
+    "bigtable",
+    "BigTableSink",
+    "io.confluent.connect.gcp.bigtable.BigtableSinkConnector",
+    "com.google.cloud.kafka.connect.bigtable.BigtableSinkConnector",
+)(
+    named_by_topic(
+        keyed(
+            naming.BIGTABLE,
+            project="gcp.bigtable.project.id",
+            instance="gcp.bigtable.instance.id",
+            table="table.name.format = ${topic}",
+        )
+    )
+)
 
 
+@sink_family("clickhouse", "ClickHouseSink", "com.clickhouse.kafka.connect.ClickHouseSinkConnector")
 def clickhouse(context: SinkContext, topic: str) -> str:
     """A table; the topic may hold the database before a separator."""
     config = context.config
@@ -91,6 +113,7 @@ def clickhouse(context: SinkContext, topic: str) -> str:
     )
 
 
+@sink_family("singlestore", "", "com.singlestore.kafka.SingleStoreSinkConnector")
 def singlestore(context: SinkContext, topic: str) -> str:
     config = context.config
     if field := config.get("singlestore.recordToTable.mappingField"):
@@ -119,6 +142,12 @@ def _mapped(rule: Rule, host: str, database: str, tables: str, port: str = "") -
     return sink
 
 
+@sink_family(
+    "doris",
+    "",
+    "org.apache.doris.kafka.connector.DorisSinkConnector",
+    "com.selectdb.kafka.connector.SelectDBSinkConnector",
+)
 def doris(context: SinkContext, topic: str) -> str:
     if field := context.config.get("record.tablename.field"):
         context.warnings.append(f"the record's field {field} selects the table, which is not known")
@@ -138,111 +167,40 @@ def _formatted(rule: Rule, prefix: str, database: str, schema: str = "") -> Sink
     return sink
 
 
-def _kudu(config: Config, table: str) -> str:
-    return naming.KUDU(
-        host=config.get("impala.server"),
-        port=config.get("impala.port"),
-        database=config.get("kudu.database"),
-        table=table,
-    )
+_KUDU = keyed(
+    naming.KUDU, host="impala.server", port="impala.port", database="kudu.database", table="= ${topic}"
+)
 
 
-def kudu_source(context: SourceContext) -> Iterator[Written]:
+@source_family("kudu", "", "io.confluent.connect.kudu.KuduSourceConnector")
+def kudu_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{topic.prefix}{table}`; with `query`, the prefix alone."""
     config, prefix = context.config, context.config.get("topic.prefix")
     if config.get("query"):
         context.warnings.append("query is set: the tables it reads are not known from the configuration")
-        yield Written(prefix)
+        yield WrittenTopic(prefix)
         return
     excluded = config.items("table.blacklist")
     listed = config.items("table.whitelist")
     for table in listed or context.named_like(prefix):
         if table not in excluded:
-            written = Written if listed else named_for
-            yield written(prefix + table, _kudu(config, table))
+            yield named_for(prefix + table, _KUDU(config, table), listed=bool(listed))
 
 
+@sink_family("kudu", "", "io.confluent.connect.kudu.KuduSinkConnector")
 def kudu(context: SinkContext, topic: str) -> str:
-    return _kudu(context.config, table_name(context.config, topic))
+    return _KUDU(context.config, table_name(context.config, topic))
 
 
-SOURCES = (Family("kudu", (), ("io.confluent.connect.kudu.KuduSourceConnector",), kudu_source),)
-
-SINKS = (
-    Family(
-        "redshift",
-        ("RedshiftSink",),
-        ("io.confluent.connect.aws.redshift.RedshiftSinkConnector",),
-        sink=redshift,
-    ),
-    Family(
-        "azure-sql-dw",
-        ("AzureSqlDwSink",),
-        ("io.confluent.connect.azuresqldw.AzureSqlDwSinkConnector",),
-        sink=synapse,
-    ),
-    Family(
-        "databricks",
-        ("DatabricksDeltaLakeSink",),
-        (
-            "io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector",
-            "io.confluent.connect.databricks.deltalake.azure.AzureDatabricksDeltaLakeSinkConnector",
-        ),
-        sink=databricks,
-    ),
-    Family(
-        "spanner", ("SpannerSink",), ("io.confluent.connect.gcp.spanner.SpannerSinkConnector",), sink=spanner
-    ),
-    Family(
-        "bigtable",
-        ("BigTableSink",),
-        (
-            "io.confluent.connect.gcp.bigtable.BigtableSinkConnector",
-            "com.google.cloud.kafka.connect.bigtable.BigtableSinkConnector",
-        ),
-        sink=bigtable,
-    ),
-    Family(
-        "clickhouse",
-        ("ClickHouseSink",),
-        ("com.clickhouse.kafka.connect.ClickHouseSinkConnector",),
-        sink=clickhouse,
-    ),
-    Family("singlestore", (), ("com.singlestore.kafka.SingleStoreSinkConnector",), sink=singlestore),
-    Family(
-        "doris",
-        (),
-        (
-            "org.apache.doris.kafka.connector.DorisSinkConnector",
-            "com.selectdb.kafka.connector.SelectDBSinkConnector",
-        ),
-        sink=doris,
-    ),
-    Family(
-        "starrocks",
-        (),
-        ("com.starrocks.connector.kafka.StarRocksSinkConnector",),
-        sink=_mapped(
-            naming.STARROCKS, "starrocks.http.url", "starrocks.database.name", "starrocks.topic2table.map"
-        ),
-    ),
-    Family(
-        "vertica",
-        (),
-        ("io.confluent.vertica.VerticaSinkConnector",),
-        sink=_formatted(naming.VERTICA, "vertica.", "vertica.database", "public"),
-    ),
-    Family(
-        "netezza",
-        (),
-        ("io.confluent.connect.netezza.NetezzaSinkConnector",),
-        sink=_formatted(naming.NETEZZA, "connection.", "connection.database"),
-    ),
-    Family(
-        "heavyai",
-        (),
-        ("io.confluent.connect.omnisci.OmnisciSinkConnector",),
-        sink=_formatted(naming.HEAVY_DB, "connection.", "connection.database"),
-    ),
-    Family("kudu", (), ("io.confluent.connect.kudu.KuduSinkConnector",), sink=kudu),
+sink_family("starrocks", "", "com.starrocks.connector.kafka.StarRocksSinkConnector")(
+    _mapped(naming.STARROCKS, "starrocks.http.url", "starrocks.database.name", "starrocks.topic2table.map")
+)
+sink_family("vertica", "", "io.confluent.vertica.VerticaSinkConnector")(
+    _formatted(naming.VERTICA, "vertica.", "vertica.database", "public")
+)
+sink_family("netezza", "", "io.confluent.connect.netezza.NetezzaSinkConnector")(
+    _formatted(naming.NETEZZA, "connection.", "connection.database")
+)
+sink_family("heavyai", "", "io.confluent.connect.omnisci.OmnisciSinkConnector")(
+    _formatted(naming.HEAVY_DB, "connection.", "connection.database")
 )

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.families.common import table_name
-from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
 
 
-def hbase(context: SinkContext, topic: str) -> str:
-    """A table, at the first host of the ZooKeeper quorum."""
-    config = context.config
-    return naming.HBASE(
-        host=config.get("hbase.zookeeper.quorum"),
-        port=config.get("hbase.zookeeper.property.clientPort"),
-        table=table_name(config, topic),
-    )
-
-
+@sink_family("mapr", "", "io.confluent.connect.mapr.db.MapRDbSinkConnector")
 def mapr(context: SinkContext, topic: str) -> str:
     """A table by its path in MapR's file system, which starts with the cluster's name."""
     return naming.MAPR_DB(table=context.config.get(f"mapr.table.map.{topic}"))
 
 
-def gemfire(context: SinkContext, _topic: str) -> str:
-    config = context.config
-    return naming.GEMFIRE(
-        host=config.get("gemfire.locator.host"),
-        port=config.get("gemfire.locator.port"),
-        region=config.get("gemfire.region"),
+# A table, at the first host of the ZooKeeper quorum.
+sink_family("hbase", "", "io.confluent.connect.hbase.HBaseSinkConnector")(
+    named_by_topic(
+        keyed(
+            naming.HBASE,
+            host="hbase.zookeeper.quorum",
+            port="hbase.zookeeper.property.clientPort",
+            table="table.name.format = ${topic}",
+        )
     )
-
-
-SINKS = (
-    Family("hbase", (), ("io.confluent.connect.hbase.HBaseSinkConnector",), sink=hbase),
-    Family("mapr", (), ("io.confluent.connect.mapr.db.MapRDbSinkConnector",), sink=mapr),
-    Family(
-        "gemfire",
-        (),
-        ("io.confluent.connect.pivotal.gemfire.PivotalGemfireSinkConnector",),
-        sink=gemfire,
-    ),
+)
+sink_family("gemfire", "", "io.confluent.connect.pivotal.gemfire.PivotalGemfireSinkConnector")(
+    per_topic(keyed(naming.GEMFIRE, "gemfire.", host="locator.host", port="locator.port", region="region"))
 )

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, compile_java
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
-    Settings,
     Step,
+    TransformSettings,
     UnknownEffectError,
 )
 
@@ -24,7 +24,7 @@ _PACKAGE = "org.apache.kafka.connect.transforms.predicates."
 _BY_RECORD = frozenset({"HasHeaderKey", "RecordIsTombstone"})
 
 
-def test_of(transform: Settings) -> Test | None:
+def test_of(transform: TransformSettings) -> Test | None:
     """The predicate of a transform; None without one. `depends` if the configuration does not decide it."""
     try:
         label = transform.get("predicate")
@@ -48,9 +48,9 @@ def depends(_name: TopicName) -> bool | None:
     return None
 
 
-def _test(transform: Settings, label: str) -> Test:
+def _test(transform: TransformSettings, label: str) -> Test:
     config = transform.config
-    predicate = Settings(config, f"predicates.{label}.", transform.existing, transform.warnings)
+    predicate = TransformSettings(config, f"predicates.{label}.", transform.existing, transform.warnings)
     kind = predicate.type.removeprefix(_PACKAGE)
     if not kind:
         raise UnknownEffectError(

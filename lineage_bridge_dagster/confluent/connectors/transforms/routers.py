@@ -18,8 +18,8 @@ from lineage_bridge_dagster.confluent.connectors.transforms.cases import CASE_FO
 from lineage_bridge_dagster.confluent.connectors.transforms.dates import BadDateFormatError, timestamp
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName, Variable, variable_of
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
-    Settings,
     Step,
+    TransformSettings,
     UnknownEffectError,
 )
 
@@ -40,7 +40,7 @@ class Effect:
     confidence: float = 1.0
 
 
-Builder = Callable[[Settings], Effect]
+Builder = Callable[[TransformSettings], Effect]
 
 
 def _regex_router(
@@ -58,7 +58,7 @@ def _regex_router(
         keeps_empty: Whether a name stays as it is if it would become empty.
     """
 
-    def build(settings: Settings) -> Effect:
+    def build(settings: TransformSettings) -> Effect:
         pattern, text = settings.required(regex, replacement)
         compiled = compile_java(pattern, syntax)
         try:
@@ -80,7 +80,7 @@ def _timestamp_router(timestamp_format: str) -> Builder:
     Source: `TimestampRouter` (Kafka), `MessageTimestampRouter` (Confluent's documentation).
     """
 
-    def build(settings: Settings) -> Effect:
+    def build(settings: TransformSettings) -> Effect:
         template = settings.get("topic.format", "${topic}-${timestamp}")
         try:
             variable = timestamp(settings.get(timestamp_format, "yyyyMMdd"))
@@ -104,7 +104,7 @@ def _renamed(rename: Callable[[str], str]) -> Effect:
     return Effect(lambda name: [name.mapped(rename)])
 
 
-def _change_topic_case(settings: Settings) -> Effect:
+def _change_topic_case(settings: TransformSettings) -> Effect:
     """Source: `ChangeTopicCase` of kafka-connect-transform-common."""
     given = settings.required("from", "to")
     formats = [CASE_FORMATS.get(value) for value in given]
@@ -116,7 +116,7 @@ def _change_topic_case(settings: Settings) -> Effect:
     return _renamed(lambda name: old.to(new, name))
 
 
-def _collection_name(settings: Settings) -> Effect:
+def _collection_name(settings: TransformSettings) -> Effect:
     """Source: `CollectionNameTransformation` of Debezium's JDBC sink."""
     prefix, suffix = settings.get("collection.naming.prefix"), settings.get("collection.naming.suffix")
     style = settings.get("collection.naming.style", "default")
@@ -137,7 +137,7 @@ def _by_record(what: str) -> Builder:
         what: Where in the record, for the warning.
     """
 
-    def build(settings: Settings) -> Effect:
+    def build(settings: TransformSettings) -> Effect:
         field = settings.get("field", settings.get("field.name"))
         stays = settings.flag("skip.missing.or.null")
         settings.warn(f"the topic is in {what}{f' ({field})' if field else ''}, and not known")
@@ -151,7 +151,7 @@ def _by_record(what: str) -> Builder:
     return build
 
 
-def _content_based_router(settings: Settings) -> Effect:
+def _content_based_router(settings: TransformSettings) -> Effect:
     """A script returns the topic, or null for no change. Source: `ContentBasedRouter` of Debezium."""
     regex = settings.get("topic.regex")
     only = compile_java(regex) if regex else None
@@ -165,7 +165,7 @@ def _content_based_router(settings: Settings) -> Effect:
     return Effect(step, BY_RECORD)
 
 
-def _unwrap(settings: Settings) -> Effect:
+def _unwrap(settings: TransformSettings) -> Effect:
     """Source: `ExtractNewRecordState` of Debezium: a column holds the topic if `route.by.field` is set."""
     column = settings.get("route.by.field")
     if not column:
@@ -174,7 +174,7 @@ def _unwrap(settings: Settings) -> Effect:
     return Effect(lambda name: [TopicName((Variable(column),), name.sure)], BY_RECORD)
 
 
-def _schema_name(settings: Settings) -> Effect:
+def _schema_name(settings: TransformSettings) -> Effect:
     """The schema's name, by a map or an expression. Source: `ExtractTopicFromSchemaName` of Aiven."""
     pairs = settings.config.pairs(f"{settings.prefix}schema.name.topic-map")
     settings.warn("the topic depends on the name of the record's schema, and is not known")
@@ -182,7 +182,7 @@ def _schema_name(settings: Settings) -> Effect:
     return Effect(lambda _name: [*topics, TopicName((Variable("schema"),), sure=False)], BY_RECORD)
 
 
-def _event_router(settings: Settings) -> Effect:
+def _event_router(settings: TransformSettings) -> Effect:
     """A column of the outbox table, through a RegexRouter. Source: `EventRouter` of Debezium.
 
     Confluent Cloud's EventRouter takes expressions of RE2/J.
@@ -224,7 +224,7 @@ def _parts(compiled: JavaRegex, replacement: str) -> tuple[str | Variable, ...]:
     )
 
 
-def _timescale(settings: Settings) -> Effect:
+def _timescale(settings: TransformSettings) -> Effect:
     """Chunks go to the topic of their hypertable. Source: `TimescaleDb` of Debezium."""
     schemas = set(settings.config.items(f"{settings.prefix}schema.list", default="_timescaledb_internal"))
     prefix = settings.get("target.topic.prefix", "timescaledb")
@@ -239,7 +239,7 @@ def _timescale(settings: Settings) -> Effect:
     return Effect(step, BY_RECORD)
 
 
-def _drop(_settings: Settings) -> Effect:
+def _drop(_settings: TransformSettings) -> Effect:
     """Source: `Filter` of Kafka, which drops every record that its predicate lets through."""
     return Effect(lambda _name: [])
 

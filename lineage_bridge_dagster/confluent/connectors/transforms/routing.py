@@ -13,8 +13,8 @@ from lineage_bridge_dagster.confluent.connectors.transforms.neutral import NEUTR
 from lineage_bridge_dagster.confluent.connectors.transforms.predicates import depends, predicated, test_of
 from lineage_bridge_dagster.confluent.connectors.transforms.routers import ROUTERS, Effect
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
-    Settings,
     Step,
+    TransformSettings,
     UnknownEffectError,
 )
 
@@ -140,7 +140,7 @@ def routing_of(config: Config, cluster_topics: ExistingTopics) -> Routing:
     """Read the `transforms` of a connector, source or sink."""
     routing = Routing(cluster_topics)
     for label in dict.fromkeys(config.items("transforms")):
-        settings = Settings(config, f"transforms.{label}.", routing.existing, routing.warnings)
+        settings = TransformSettings(config, f"transforms.{label}.", routing.existing, routing.warnings)
         effect = _effect(settings)
         if effect.step is None:
             continue
@@ -153,7 +153,7 @@ def routing_of(config: Config, cluster_topics: ExistingTopics) -> Routing:
     return routing
 
 
-def _effect(settings: Settings) -> Effect:
+def _effect(settings: TransformSettings) -> Effect:
     kind = _class_name(settings.type)
     if kind in NEUTRAL:
         return Effect(None)
@@ -175,7 +175,7 @@ def _effect(settings: Settings) -> Effect:
         return Effect(lambda name: [name.unknown()], _UNKNOWN_EFFECT)
 
 
-def _may_route(settings: Settings) -> bool:
+def _may_route(settings: TransformSettings) -> bool:
     """Whether the name of an unknown transform, or of a setting of its own, speaks of topics or routes."""
     words = [settings.type.rpartition(".")[2], *settings.names()]
     return any(_ROUTING.search(word) for word in words)

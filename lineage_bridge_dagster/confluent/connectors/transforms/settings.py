@@ -21,7 +21,7 @@ class UnknownEffectError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TransformSettings:
     """The settings under one label.
 
     Attributes:
@@ -61,7 +61,7 @@ class Settings:
         return value
 
     def required(self, *names: str) -> list[str]:
-        """Settings without a default.
+        """TransformSettings without a default.
 
         Raises:
             UnknownEffectError: One is missing, or only the Connect worker knows it.
