@@ -31,7 +31,7 @@ from botocore.config import Config
 from glue_server import GlueProcess
 from synthetic import FIELDS, synthetic
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables

@@ -10,8 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import GlueReader, glue_client
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
 from lineage_bridge_dagster.embedded.demo import SWEEP_MINUTES

@@ -22,8 +22,8 @@ from typing import Any
 import httpx
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.names import quoted, string_literal
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace

@@ -14,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.glue import enrich, glue_client, push_tables
-from lineage_bridge_dagster.catalogs.iceberg.tables import Column, IcebergTable
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergColumn, IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
@@ -125,7 +127,7 @@ def rest_table(found: list[Case], mode: str) -> Node:
         namespace=("shop",),
         name="orders",
         uuid="1",
-        columns=tuple(Column("c", "string", case.value) for case in of(found, "comment")),
+        columns=tuple(IcebergColumn("c", "string", case.value) for case in of(found, "comment")),
         location=of(found, "location")[0].value,
         properties={case.key: case.value for case in of(found, "parameter")},
     )

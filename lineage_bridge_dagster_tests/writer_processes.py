@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.config.settings import Settings
 
 Name = tuple[str, str]

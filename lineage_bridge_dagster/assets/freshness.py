@@ -32,9 +32,9 @@ from lineage_bridge_dagster.assets.table_commits import (
 )
 from lineage_bridge_dagster.assets.times import as_text, in_future, now_ms, timestamp
 from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
-from lineage_bridge_dagster.catalogs.glue.errors import GlueNotFoundError
+from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
@@ -72,7 +72,7 @@ def judge_tables(
     since = {
         table.node_id: (topics[table.node_id][0], commit.changed_ms)
         for table in tables
-        if len(topics[table.node_id]) == 1 and isinstance(commit := commits.get(table.node_id), TableState)
+        if len(topics[table.node_id]) == 1 and isinstance(commit := commits.get(table.node_id), SnapshotState)
     }
     requested_ms = clock()
     backlogs = _backlogs_by_table(since, read_backlogs)
@@ -102,11 +102,11 @@ def _topics(table: Node, view: GraphView) -> list[Node]:
     return [topic] if topic else []
 
 
-def _has_no_table(table: Node, commit: TableState | LineageBridgeError | None) -> bool:
+def _has_no_table(table: Node, commit: SnapshotState | LineageBridgeError | None) -> bool:
     """Return whether there is no table, as the discovery or Glue says, so that another check reports it."""
-    if is_in_glue(table) or isinstance(commit, TableState):
+    if is_in_glue(table) or isinstance(commit, SnapshotState):
         return False
-    return glue_status(table) is GlueStatus.MISSING or isinstance(commit, GlueNotFoundError)
+    return glue_status(table) is GlueStatus.MISSING or isinstance(commit, NotFoundError)
 
 
 def _backlogs_by_table(
@@ -153,7 +153,7 @@ def freshness_of_run(
 def table_fresh(
     topics: Sequence[Node],
     backlog: Backlog | Exception | None,
-    commit: TableState | LineageBridgeError | None,
+    commit: SnapshotState | LineageBridgeError | None,
     limits: Limits,
     now: int,
     growth: OffsetGrowth | None = None,
@@ -166,7 +166,7 @@ def table_fresh(
             "See tableflow_healthy, and the conflict in the table's metadata if there is one.",
         )
     topic = topics[0]
-    if not isinstance(commit, TableState):
+    if not isinstance(commit, SnapshotState):
         return _unknown("the table's last commit could not be read", commit)
     if not isinstance(backlog, Backlog):
         outcome = _unknown(f"the last record of topic {topic.qualified_name} could not be read", backlog)
@@ -183,7 +183,7 @@ def table_fresh(
 def _compare(
     topic: Node,
     backlog: Backlog,
-    commit: TableState,
+    commit: SnapshotState,
     limits: Limits,
     now: int,
     waiting: int | None,
@@ -230,12 +230,14 @@ def _compare(
     return CheckOutcome(True, f"{when}; {last}.")
 
 
-def _all_committed(commit: TableState, growth: OffsetGrowth) -> bool:
+def _all_committed(commit: SnapshotState, growth: OffsetGrowth) -> bool:
     """Return whether, by its offsets, the topic received nothing since the table's last commit."""
     return commit.changed_ms is not None and growth.by_ms <= commit.changed_ms
 
 
-def _waiting_since(backlog: Backlog, commit: TableState, now: int, growth: OffsetGrowth | None) -> int | None:
+def _waiting_since(
+    backlog: Backlog, commit: SnapshotState, now: int, growth: OffsetGrowth | None
+) -> int | None:
     """Return when the first new record began to wait, by its time or by the offsets; None if none waits.
 
     A record cannot have waited before the table was created.
@@ -299,7 +301,7 @@ def _unknown(reason: str, error: Exception | None) -> CheckOutcome:
 
 
 def _metadata(
-    topic: Node, backlog: Backlog, commit: TableState, now: int, waiting: int | None, limits: Limits
+    topic: Node, backlog: Backlog, commit: SnapshotState, now: int, waiting: int | None, limits: Limits
 ) -> dict[str, Any]:
     """Return the times that the check compared."""
     timestamp_type = str(TopicNode.of(topic).configs.get("message.timestamp.type") or "CreateTime")

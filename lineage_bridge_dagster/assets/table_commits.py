@@ -14,13 +14,13 @@ from dagster import AssetExecutionContext
 from lineage_bridge_dagster.assets.instance import ComponentInstance, Context
 from lineage_bridge_dagster.assets.run_cache import checked_in_run, selected_in_run
 from lineage_bridge_dagster.assets.times import last_updated, timestamp
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError, GlueNotFoundError
+from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader, read_pages
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, SnapshotState
 from lineage_bridge_dagster.catalogs.iceberg.states import read_states
-from lineage_bridge_dagster.catalogs.iceberg.tables import Identifier
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 FRESH = "table_fresh"
 
 #: The last commit of each table, or why it could not be read, by the table's node id.
-Commits = Mapping[str, TableState | LineageBridgeError]
+Commits = Mapping[str, SnapshotState | LineageBridgeError]
 
 #: The parameter in which writers of Iceberg tables keep the location of the current metadata.
 _LOCATION = "metadata_location"
@@ -84,7 +84,7 @@ def _elsewhere(instance: ComponentInstance, context: Context, tables: Sequence[N
     for node in tables:
         table = IcebergTableNode.of(node)
         by_catalog.setdefault(table.catalog, {})[node.node_id] = (*table.namespace, table.table)
-    found: dict[str, TableState | LineageBridgeError] = {}
+    found: dict[str, SnapshotState | LineageBridgeError] = {}
     for catalog, names in by_catalog.items():
         try:
             states = read_states(open_catalog(instance.spark(context).all_catalogs, catalog), names.values())
@@ -106,19 +106,19 @@ def _reason(error: Exception, tables: int) -> LineageBridgeError:
 
 def read_commits(
     tables: Iterable[Node], glue: GlueReader, snapshots: SnapshotReader, region: str
-) -> dict[str, TableState | LineageBridgeError]:
+) -> dict[str, SnapshotState | LineageBridgeError]:
     """Read each table's last commit; a page of Glue returns the metadata locations of a hundred tables.
 
     Args:
         region: the region of `glue`; tables of other regions are not looked up.
     """
-    found: dict[str, TableState | LineageBridgeError] = {}
+    found: dict[str, SnapshotState | LineageBridgeError] = {}
     node_ids: dict[GluePlace, list[str]] = {}
     for node in tables:
         table = GlueTableNode.of(node)
         place, home = table.home_place, table.aws_region
         if place is None or (home and home != region):
-            found[node.node_id] = GlueError(
+            found[node.node_id] = CallError(
                 f"{node.qualified_name} is not in the Glue catalog of {region}, the only one that is read.",
                 hint="Check its freshness in a code location for its region and account.",
             )
@@ -136,7 +136,7 @@ def read_commits(
     return {**found, **snapshots.read(locations)}
 
 
-def commit_metadata(commit: TableState | LineageBridgeError | None) -> dict[str, Any]:
+def commit_metadata(commit: SnapshotState | LineageBridgeError | None) -> dict[str, Any]:
     """Return a table's last commit as metadata, with the time of its last change of rows."""
     if commit is None:
         return {}
@@ -159,7 +159,7 @@ def commit_metadata(commit: TableState | LineageBridgeError | None) -> dict[str,
 def _read(glue: GlueReader, place: GluePlace) -> GlueTable:
     table = glue.table(place.database, place.table)
     if table is None:
-        raise GlueNotFoundError(
+        raise NotFoundError(
             f"Glue has no table {place.dotted}.",
             hint="It was dropped, or Tableflow has not synced it yet: run the `refresh` job.",
         )

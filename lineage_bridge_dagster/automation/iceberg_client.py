@@ -12,8 +12,8 @@ from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
-    from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
-    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
+    from lineage_bridge_dagster.catalogs.errors import CallError
+    from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
 
 #: Namespaces that a call lists, each with a call of its own to the catalog.
 NAMESPACES_A_CALL = 10
@@ -76,8 +76,12 @@ class IcebergClient:
 
     def _list(self, name: str) -> Mapping[str, frozenset[str] | None]:
         """The tables of each namespace as they were listed last; None if it was not its turn yet."""
-        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
-        from lineage_bridge_dagster.catalogs.iceberg.tables import list_inner, list_names, list_namespaces
+        from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
+            list_inner,
+            list_names,
+            list_namespaces,
+        )
 
         settings = self._settings[name]
         configured = [tuple(each.split(".")) for each in settings.namespaces]
@@ -92,11 +96,11 @@ class IcebergClient:
         self._next[name] = (start + len(asked)) % max(1, len(namespaces))
         before = self._listed.get(name, {})
         listed = {".".join(each): before.get(".".join(each)) for each in namespaces}
-        errors: list[TableError] = []
+        errors: list[CallError] = []
         for namespace, found in zip(asked, self._call(name, lambda it: list_names(it, asked)), strict=True):
-            if not isinstance(found, TableError):
+            if not isinstance(found, CallError):
                 listed[".".join(namespace)] = frozenset(".".join(each) for each in found)
-            elif isinstance(found, TableNotFoundError):
+            elif isinstance(found, NotFoundError):
                 # A namespace of the configuration that is not there has no tables yet.
                 listed[".".join(namespace)] = frozenset()
             else:
@@ -117,7 +121,7 @@ class IcebergClient:
 
     def tables(
         self, name: str, names: Sequence[Identifier]
-    ) -> Sequence[tuple[Identifier, IcebergTable | TableError]]:
+    ) -> Sequence[tuple[Identifier, IcebergTable | CallError]]:
         """Load tables, one call for each; an error is returned in place of one that could not be loaded.
 
         Nothing is returned for a catalog that is not configured any more.
@@ -125,18 +129,18 @@ class IcebergClient:
         Raises:
             LineageBridgeError: the catalog could not be opened.
         """
-        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
-        from lineage_bridge_dagster.catalogs.iceberg.tables import load_tables
+        from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.table_reading import load_tables
 
         if name not in self._settings:
             return ()
         found = self._call(name, lambda catalog: load_tables(catalog, names))
-        if any(isinstance(each, TableError) and not isinstance(each, TableNotFoundError) for each in found):
+        if any(isinstance(each, CallError) and not isinstance(each, NotFoundError) for each in found):
             self._open.pop(name, None)
         return list(zip(names, found, strict=True))
 
     def _call(self, name: str, call: Callable[[Catalog], T]) -> T:
-        from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+        from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 
         if name not in self._open:
             self._open[name] = open_catalog(self._settings, name)

@@ -19,11 +19,10 @@ from lineage_bridge_dagster.lineage.coverage import ICEBERG
 if TYPE_CHECKING:
     import httpx
 
-    from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+    from lineage_bridge_dagster.catalogs.errors import CallError
+    from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
     from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-    from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-    from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
-    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
+    from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 
@@ -95,7 +94,7 @@ class ListClient:
 
     def tables(
         self, catalog: str, names: Sequence[Identifier]
-    ) -> Sequence[tuple[Identifier, IcebergTable | TableError]]:
+    ) -> Sequence[tuple[Identifier, IcebergTable | CallError]]:
         """Load tables of a REST catalog; an error is returned in place of a table that could not be loaded.
 
         Raises:
@@ -142,28 +141,28 @@ class ListClient:
             yield f"{integration.id}\t{integration.custom_database} {state}"
 
     def _tables(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError, GlueNotFoundError
+        from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, NotFoundError
 
         glue = self._glue_reader(settings)
         try:
             # Names only: a full table is up to 100 kB, and the list is read every few seconds.
             return list(glue.names(scope.place))
-        except GlueNotFoundError:
+        except NotFoundError:
             # The database does not exist yet.
             return ()
-        except GlueAccessDeniedError as error:
+        except AccessDeniedError as error:
             if scope.tables is None or not error.for_this_call:
                 raise
             return self._named_tables(glue, scope.place, scope.tables(), error)
 
     def _named_tables(
-        self, glue: GlueReader, database: str, tables: NamedTables, denied: GlueError
+        self, glue: GlueReader, database: str, tables: NamedTables, denied: CallError
     ) -> Iterable[str]:
         """The tables that the state has, and those of the others that are there when asked for by name.
 
         A call asks for a few, and the next call for the following ones. What was found stays in the list.
         """
-        from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError
+        from lineage_bridge_dagster.catalogs.errors import AccessDeniedError
 
         found = self._found.setdefault(database, set())
         missing = [name for name in tables.missing if name not in found]
@@ -174,7 +173,7 @@ class ListClient:
             try:
                 if glue.table(database, name) is not None:
                     found.add(name)
-            except GlueAccessDeniedError:
+            except AccessDeniedError:
                 refused += 1
                 if refused == number >= _MAX_REFUSALS:
                     raise denied from None

@@ -25,8 +25,8 @@ from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table, is_iceberg_rest_table
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
+    from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+    from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 
 
 class IcebergPlace(NamedTuple):

@@ -11,9 +11,9 @@ from lineage_bridge_dagster.lineage.documents import LineageDocument
 from lineage_bridge_dagster.lineage.ownership import PushOptions
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
-    from lineage_bridge_dagster.catalogs.writing.plans import Change, Hold, NoChange, Refuse
+    from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+    from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
+    from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, PlannedChange, Refuse
 
 
 class Sight(Enum):
@@ -50,10 +50,10 @@ def look_at_glue(
 ) -> Look:
     """What a table as Glue returned it tells, given the lineage that it should have."""
     from lineage_bridge_dagster.catalogs.glue.drift import facts_of, likely_writer, loss_of
-    from lineage_bridge_dagster.catalogs.glue.plan import Update, plan_update
+    from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
 
     plan = plan_update(table, document, options, complete=complete, now="")
-    how = loss_of(plan) if isinstance(plan, Update) else ""
+    how = loss_of(plan) if isinstance(plan, TableUpdate) else ""
     return _look(
         plan, how, facts_of(table), lambda before, survived: likely_writer(table, before, survived=survived)
     )
@@ -63,26 +63,26 @@ def look_at_iceberg(
     table: IcebergTable, document: LineageDocument | None, options: PushOptions, *, complete: bool
 ) -> Look:
     """What a table of a REST catalog tells, given the lineage that it should have."""
+    from lineage_bridge_dagster.catalogs.plans import TableRevision
     from lineage_bridge_dagster.catalogs.rest.drift import facts_of, likely_writer, loss_of
-    from lineage_bridge_dagster.catalogs.rest.properties_plan import Commit, plan_properties
-    from lineage_bridge_dagster.catalogs.writing.plans import TableState
+    from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 
-    state = TableState(None, table.properties, uuid=table.uuid)
+    state = TableRevision(None, table.properties, uuid=table.uuid)
     plan = plan_properties(state, document, options, complete=complete, now="")
-    how = loss_of(plan) if isinstance(plan, Commit) else ""
+    how = loss_of(plan) if isinstance(plan, PropertiesCommit) else ""
     return _look(
         plan, how, facts_of(table), lambda before, survived: likely_writer(table, before, survived=survived)
     )
 
 
 def _look(
-    plan: NoChange | Hold | Refuse | Change,
+    plan: NoChange | Hold | Refuse | PlannedChange,
     how: str,
     facts: Mapping[str, str],
     likely_writer: Callable[[Mapping[str, str], bool], str],
 ) -> Look:
     """What the plan of a push tells about the table that it was made for."""
-    from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange, Refuse
+    from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse
 
     if isinstance(plan, NoChange):
         return Look(Sight.IN_SYNC, facts=facts)

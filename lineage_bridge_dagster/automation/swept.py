@@ -11,9 +11,9 @@ from lineage_bridge_dagster.automation.looks import Look
 from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-    from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
-    from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
+    from lineage_bridge_dagster.catalogs.errors import CallError
+    from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+    from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
 
 #: Tables of a REST catalog that count as a page: each takes a call of its own.
 TABLES_A_PAGE = 25
@@ -30,7 +30,7 @@ class TablesReader(Protocol):
 
     def __call__(
         self, catalog: str, names: Sequence[Identifier]
-    ) -> Sequence[tuple[Identifier, IcebergTable | TableError]]: ...
+    ) -> Sequence[tuple[Identifier, IcebergTable | CallError]]: ...
 
 
 class Page(NamedTuple):
@@ -109,16 +109,16 @@ class RestCatalog:
         return f"catalog {self.catalog}"
 
     def read(self, token: str) -> Page:
-        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
+        from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 
         names = sorted((name for name in self.tables if ".".join(name) > token), key=".".join)
         asked = names[:TABLES_A_PAGE]
         looks: list[tuple[LoadedTable, Look]] = []
-        errors: list[TableError] = []
+        errors: list[CallError] = []
         for name, table in self.reader(self.catalog, asked) if asked else ():
-            if not isinstance(table, TableError):
+            if not isinstance(table, CallError):
                 looks.append((self.tables[name], self.tables[name].look(table)))
-            elif not isinstance(table, TableNotFoundError):
+            elif not isinstance(table, NotFoundError):
                 errors.append(table)
         if errors and not looks:
             raise errors[0]

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.catalogs.glue.clean import Cleaning as GlueCleaning
 from lineage_bridge_dagster.catalogs.glue.clean import FoundTables
 from lineage_bridge_dagster.catalogs.rest.clean import FoundProperties, IcebergCleaning
 from lineage_bridge_dagster.catalogs.rest.push import combined
-from lineage_bridge_dagster.catalogs.writing.runs import ProgressCallback
+from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.push_results import PushReport
@@ -53,7 +53,7 @@ class Cleaning:
         """Find the tables of these names, or every table that carries our lineage.
 
         Raises:
-            GlueError: the databases of Glue could not be listed.
+            CallError: the databases of Glue could not be listed.
         """
         elsewhere = None if names is None else [name for name in names if self._others.has(name)]
         in_glue = None if names is None else [name for name in names if not self._others.has(name)]

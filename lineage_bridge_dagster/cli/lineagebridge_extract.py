@@ -69,7 +69,8 @@ def main(
       lineage-bridge-extract --env env-abc123
       lineage-bridge-extract --env env-abc123 --cluster lkc-abc123 --output graph.json --push-lineage
     """
-    from lineage_bridge_dagster.catalogs import glue
+    from lineage_bridge_dagster.catalogs.glue.client import glue_client
+    from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.discovery.discover import discover, discover_confluent_only
     from lineage_bridge_dagster.lineage import graph_json
@@ -81,9 +82,9 @@ def main(
         err.print("--metrics is ignored: this project reads no metrics of Confluent.", style="yellow")
     if enrich_only:
         enriching = Settings.from_env(groups=["aws", "push"])
-        client, sql = glue.glue_client(enriching.aws), enriching.push.sql
+        client, sql = glue_client(enriching.aws), enriching.push.sql
         known = limited(graph_json.load(output), sql)
-        discovery = glue.enrich(known, client, region=client.meta.region_name, sql=sql)
+        discovery = enrich(known, client, region=client.meta.region_name, sql=sql)
     else:
         given = {"environments": list(environments), "clusters": list(clusters)}
         settings = confluent_settings(given)

@@ -10,13 +10,13 @@ from typing import TypeVar
 
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 
-from lineage_bridge_dagster.catalogs.glue.errors import (
-    GlueAccessDeniedError,
-    GlueCredentialsError,
-    GlueError,
-    GlueNotFoundError,
-    GlueThrottledError,
-    GlueUnreachableError,
+from lineage_bridge_dagster.catalogs.errors import (
+    AccessDeniedError,
+    CallError,
+    CredentialsError,
+    NotFoundError,
+    ThrottledError,
+    UnreachableError,
 )
 from lineage_bridge_dagster.config.aws import regions_of
 from lineage_bridge_dagster.config.aws_partitions import domain_of
@@ -91,17 +91,17 @@ def _hint(failure: _Failure) -> str:
     error, settings = failure.error, failure.settings
     if failure.operation == "AssumeRole":
         return _role(failure)
-    if isinstance(error, GlueCredentialsError):
+    if isinstance(error, CredentialsError):
         return _credentials(failure)
-    if isinstance(error, GlueAccessDeniedError):
+    if isinstance(error, AccessDeniedError):
         return _denied(failure)
-    if isinstance(error, GlueUnreachableError):
+    if isinstance(error, UnreachableError):
         return _unreachable(failure)
-    if isinstance(error, GlueThrottledError):
+    if isinstance(error, ThrottledError):
         return f"Lower max_concurrency ({VARIABLES}MAX_CONCURRENCY), or try again later."
-    if isinstance(error, GlueNotFoundError) and settings.catalog_id:
+    if isinstance(error, NotFoundError) and settings.catalog_id:
         return f"Correct catalogId: {failure.region} has no catalog {settings.catalog_id}."
-    if isinstance(error, GlueError) and failure.response is None and settings.endpoint_url:
+    if isinstance(error, CallError) and failure.response is None and settings.endpoint_url:
         return f"Check that endpoint_url, {settings.endpoint_url}, is AWS Glue."
     return ""
 

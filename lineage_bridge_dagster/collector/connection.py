@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueNotFoundError
+from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -27,7 +27,7 @@ def check_region(source: Source, open_reader: Callable[[Source], GlueReader]) ->
         databases = [each for each in reader.databases() if not each.is_elsewhere]
         if databases:
             # It may have been dropped since it was listed.
-            with suppress(GlueNotFoundError):
+            with suppress(NotFoundError):
                 next(reader.pages(databases[0].name), None)
     except LineageBridgeError as error:
         return ConnectionCheck(source.region, error)

@@ -14,7 +14,8 @@ from typing import Any, cast
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueNotFoundError, malformed_response, translate
+from lineage_bridge_dagster.catalogs.errors import NotFoundError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
 from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -81,7 +82,7 @@ class LakeFormationReader:
         """Make the first call.
 
         Raises:
-            GlueError: It failed.
+            CallError: It failed.
         """
         next(self._pages("ListLFTags", "LFTags", {"MaxResults": 1}), None)
 
@@ -89,7 +90,7 @@ class LakeFormationReader:
         """Yield each tag of each database, table and column, once.
 
         Raises:
-            GlueError: A call failed. What it would have returned is not known.
+            CallError: A call failed. What it would have returned is not known.
         """
         # A tag that others share has the catalog that it belongs to; its key may be that of one of ours.
         found: dict[str, set[str]] = {}
@@ -126,7 +127,7 @@ class LakeFormationReader:
         expression = [{"TagKey": key, "TagValues": values}]
         try:
             yield from self._pages(operation, member, {"MaxResults": _SEARCH_PAGE, "Expression": expression})
-        except GlueNotFoundError:
+        except NotFoundError:
             return  # The tag was removed since it was listed.
 
     def _pages(self, operation: str, member: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError, GlueError, GlueNotFoundError
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase, GlueReader
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Status
@@ -39,7 +39,7 @@ class Page:
     database: GlueDatabase
     tables: tuple[GlueTable, ...] = ()
     last: bool = False
-    error: GlueError | None = None
+    error: CallError | None = None
 
 
 def list_databases(sources: Sequence[Source], open_reader: Callable[[Source], GlueReader]) -> list[Region]:
@@ -63,7 +63,7 @@ def status_of(error: LineageBridgeError | None, tables: int = 0) -> Status:
         return Status.COMPLETE
     if tables:
         return Status.PARTIAL
-    return Status.DENIED if isinstance(error, GlueAccessDeniedError) else Status.FAILED
+    return Status.DENIED if isinstance(error, AccessDeniedError) else Status.FAILED
 
 
 def pages(regions: Sequence[Region], max_concurrency: int) -> Iterator[Page]:
@@ -86,16 +86,16 @@ def pages(regions: Sequence[Region], max_concurrency: int) -> Iterator[Page]:
         room = rooms[region.source.region]
         is_here = not database.is_elsewhere
         listed = region.reader.pages(database.name) if region.reader and is_here else iter(())
-        error: GlueError | None = None
+        error: CallError | None = None
         while True:
             room.acquire()
             if stopped.is_set():
                 return
             try:
                 tables = next(listed, None)
-            except GlueNotFoundError:
+            except NotFoundError:
                 tables = None
-            except GlueError as failure:
+            except CallError as failure:
                 tables, error = None, failure
             except BaseException as bug:
                 ready.put(bug)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.glue.columns import columns_of
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.table_columns import columns_of
 from lineage_bridge_dagster.collector.layout import (
     COLUMNS,
     DATABASES,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs import glue
+from lineage_bridge_dagster.catalogs.glue import client as glue
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich as enrich_from_glue
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich as enrich_from_catalogs
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs, without_other_catalogs
-from lineage_bridge_dagster.catalogs.rest.tableflow import enrich_from_tableflow
+from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import enrich_from_tableflow
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
@@ -75,7 +76,7 @@ def discover(
     region = settings.aws.region or client.meta.region_name
     last = limited(last, sql) if last else None
     warehouses = [each.warehouse or "" for each in iceberg_catalogs(settings.all_catalogs())]
-    enriched = glue.enrich(
+    enriched = enrich_from_glue(
         found, client, region=region, sql=sql, clock=clock, last=last, warehouses=warehouses
     )
     progress(f"Glue tables in {region}: {glue_counts(enriched.graph)}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs import glue
+from lineage_bridge_dagster.catalogs.glue import client as glue
 from lineage_bridge_dagster.catalogs.glue.new_tables import with_new_tables
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import Settings

@@ -70,7 +70,8 @@ class Arrived:
         Raises:
             CatalogError: a catalog does not respond.
         """
-        from lineage_bridge_dagster.catalogs.glue import GlueReader, glue_client
+        from lineage_bridge_dagster.catalogs.glue.client import glue_client
+        from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 
         reader = GlueReader(glue_client(self.settings.aws))
         found: dict[str, ArrivedTable] = {}
@@ -105,7 +106,7 @@ class Arrived:
         Raises:
             CatalogError: the catalog does not respond.
         """
-        from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+        from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 
         catalog = open_catalog(self.settings.all_catalogs(), "tableflow")
         rows: dict[str, int] = {}
@@ -118,7 +119,7 @@ class Arrived:
 
     def would_push(self) -> PushReport:
         """The report of a dry run, from a new discovery."""
-        from lineage_bridge_dagster.catalogs.glue import glue_client
+        from lineage_bridge_dagster.catalogs.glue.client import glue_client
         from lineage_bridge_dagster.catalogs.push import push_tables
         from lineage_bridge_dagster.discovery.discover import discover
 
@@ -129,7 +130,7 @@ class Arrived:
 
     @cached_property
     def _s3_tables(self) -> Catalog:
-        from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+        from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 
         return open_catalog(self.settings.all_catalogs(), "s3tables")
 
@@ -137,7 +138,7 @@ class Arrived:
 def _load(catalog: Catalog, namespace: str, name: str) -> Table | None:
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
-    from lineage_bridge_dagster.catalogs.iceberg.catalogs import catalog_errors
+    from lineage_bridge_dagster.catalogs.iceberg.open_catalog import catalog_errors
 
     with catalog_errors(catalog.name):
         try:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient

@@ -11,8 +11,10 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from lineage_bridge_dagster.catalogs.glue import GlueReader, GlueTable, glue_client
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.description import split_description

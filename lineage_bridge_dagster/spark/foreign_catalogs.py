@@ -58,7 +58,7 @@ def _ask(catalogs: Catalogs, name: str) -> tuple[str, ...] | None:
     """The properties that only our own configuration may set; None if the server did not answer."""
     from requests.exceptions import InvalidURL
 
-    from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+    from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 
     try:
         left_out: tuple[str, ...] = getattr(open_catalog(catalogs, name), "left_out", ())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted, string_literal
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause, spark_errors

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import classic, remote
 from lineage_bridge_dagster.spark.commits import CommitMarker, global_view

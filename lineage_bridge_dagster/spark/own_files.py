@@ -7,7 +7,6 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
 from lineage_bridge_dagster.catalogs.iceberg.own_folders import (
     INDIRECT,
     PATHS,
@@ -16,6 +15,7 @@ from lineage_bridge_dagster.catalogs.iceberg.own_folders import (
     is_indirect,
     normalized,
 )
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog_properties import CATALOG
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, open_table
 from lineage_bridge_dagster.spark.java_table import JavaTable

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted, string_literal
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.foreign_code import PROVIDER, refuse_code
 from lineage_bridge_dagster.spark.io.partitioning import PartitionField

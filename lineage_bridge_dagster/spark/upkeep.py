@@ -21,7 +21,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted, string_literal
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, location, open_table

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.stamp import stamp_table
-from lineage_bridge_dagster.catalogs.iceberg.progress import summary_of
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import summary_of
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.config.topic_loads import TopicLoad

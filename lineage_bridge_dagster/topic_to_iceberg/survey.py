@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
@@ -98,7 +98,7 @@ def statuses(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> 
         if table is None:
             yield TableStatus(load, firsts=firsts, ends=ends)
             continue
-        state = TableState.parse(json.loads(table.metadata.model_dump_json(by_alias=True)))
+        state = SnapshotState.parse(json.loads(table.metadata.model_dump_json(by_alias=True)))
         yield TableStatus(
             load, True, state.offsets or {}, ends, firsts, state.snapshot_id, state.committed_ms
         )
@@ -172,12 +172,12 @@ class _Tables:
         Raises:
             LineageBridgeError: the catalog could not be asked.
         """
-        from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableNotFoundError
-        from lineage_bridge_dagster.catalogs.iceberg.tables import open_table
+        from lineage_bridge_dagster.catalogs.errors import NotFoundError
+        from lineage_bridge_dagster.catalogs.iceberg.table_reading import open_table
 
         if load.catalog not in self._opened:
             self._opened[load.catalog] = open_catalog(self._catalogs, load.catalog)
         try:
             return open_table(self._opened[load.catalog], (*load.database.split("."), load.table))
-        except TableNotFoundError:
+        except NotFoundError:
             return None

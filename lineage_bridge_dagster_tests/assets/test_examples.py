@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.spark.iceberg_tables import TableName

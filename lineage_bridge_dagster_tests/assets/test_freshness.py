@@ -15,7 +15,7 @@ from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth
 from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts
 from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, TableState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -28,9 +28,11 @@ NOW = 1_800_000_000_000
 LIMITS = Limits(30, 60)
 
 
-def committed(minutes_ago: float, **fields: Any) -> TableState:
+def committed(minutes_ago: float, **fields: Any) -> SnapshotState:
     at = NOW - int(minutes_ago * MINUTE)
-    return TableState(7, at, at, "append", 10, 10, at) if not fields else TableState(7, at, at, **fields)
+    return (
+        SnapshotState(7, at, at, "append", 10, 10, at) if not fields else SnapshotState(7, at, at, **fields)
+    )
 
 
 def backlog(last: float | None, first: float | None = None, records: int = 10, untimed: str = "") -> Backlog:
@@ -41,7 +43,7 @@ def backlog(last: float | None, first: float | None = None, records: int = 10, u
 
 def judge(
     answer: Backlog | Exception | None,
-    commit: TableState | LineageBridgeError | None,
+    commit: SnapshotState | LineageBridgeError | None,
     limits: Limits = LIMITS,
     world: World | None = None,
     before: OffsetGrowth | None = None,
@@ -109,13 +111,13 @@ def test_either_limit_may_be_omitted() -> None:
 
 def test_an_empty_topic_has_no_waiting_records() -> None:
     assert judge(backlog(None, records=0), committed(10_000)).passed
-    assert judge(backlog(None, records=0), TableState(updated_ms=NOW)).passed
+    assert judge(backlog(None, records=0), SnapshotState(updated_ms=NOW)).passed
 
 
 def test_a_new_table_is_not_late_for_records_older_than_itself() -> None:
     created = NOW - 10 * MINUTE
-    assert judge(backlog(0, 5_000), TableState(updated_ms=created)).passed
-    found = judge(backlog(0, 5_000), TableState(updated_ms=NOW - 90 * MINUTE))
+    assert judge(backlog(0, 5_000), SnapshotState(updated_ms=created)).passed
+    found = judge(backlog(0, 5_000), SnapshotState(updated_ms=NOW - 90 * MINUTE))
     assert found.error
     assert "nothing was committed" in found.summary
     assert "1 hour 30 minutes" in found.summary
@@ -169,7 +171,7 @@ def test_records_of_an_open_transaction_do_not_wait() -> None:
     ],
 )
 def test_what_could_not_be_read_is_a_warning(
-    answer: Backlog | Exception | None, commit: TableState | LineageBridgeError | None
+    answer: Backlog | Exception | None, commit: SnapshotState | LineageBridgeError | None
 ) -> None:
     found = judge(answer, commit)
     assert (found.passed, found.error) == (False, False)

@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.iceberg_outcomes import NOT_COPIED, has_fields
 from lineage_bridge_dagster.assets.topic_facts import Backlog
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.lineage.ids import iceberg_table_id
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
@@ -79,7 +79,7 @@ def test_a_connector_that_may_drop_records_or_fields_is_not_judged(
 
 def test_a_record_that_waits_too_long_for_the_table_fails_its_freshness() -> None:
     table, view = table_of(["id"], {})
-    commit = TableState(1, 0, 0, "append", 5, 5, 0)
+    commit = SnapshotState(1, 0, 0, "append", 5, 5, 0)
     backlog = replace(Backlog(6, MINUTE), first_ms=MINUTE)
     outcomes = judge_tables(
         [table],

@@ -16,7 +16,9 @@ from lineage_bridge_dagster.automation import sweep as sweep_module
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
-from lineage_bridge_dagster.catalogs.glue import GlueReader, GlueTable, push_tables
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator

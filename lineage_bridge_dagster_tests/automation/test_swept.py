@@ -10,9 +10,8 @@ from dagster import AssetKey
 from lineage_bridge_dagster.automation.loaded import IcebergPlace, LoadedTable
 from lineage_bridge_dagster.automation.looks import Look, Sight
 from lineage_bridge_dagster.automation.swept import TABLES_A_PAGE, GlueDatabase, RestCatalog, sources_of
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier
-from lineage_bridge_dagster.catalogs.writing.errors import ThrottledError
+from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError, ThrottledError
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 
 SEEN = Look(Sight.IN_SYNC)
@@ -21,13 +20,13 @@ SEEN = Look(Sight.IN_SYNC)
 class Lake:
     """A catalog, in which some tables cannot be loaded."""
 
-    def __init__(self, **errors: TableError) -> None:
+    def __init__(self, **errors: CallError) -> None:
         self.errors = errors
         self.asked: list[int] = []
 
     def __call__(
         self, catalog: str, names: Sequence[Identifier]
-    ) -> list[tuple[Identifier, IcebergTable | TableError]]:
+    ) -> list[tuple[Identifier, IcebergTable | CallError]]:
         assert catalog == "lake"
         self.asked.append(len(names))
         return [(name, self.errors.get(name[-1]) or _table(name)) for name in names]
@@ -68,7 +67,7 @@ def test_every_table_is_loaded_once_some_at_a_time() -> None:
 
 
 def test_a_table_that_could_not_be_loaded_is_not_looked_at_and_noted() -> None:
-    lake = Lake(t001=ThrottledError("Slow down"), t002=TableNotFoundError("It is gone"))
+    lake = Lake(t001=ThrottledError("Slow down"), t002=NotFoundError("It is gone"))
     page = RestCatalog("lake", ours(4), lake).read("")
     assert [table.name for table, _ in page.looks] == ["sales.t000", "sales.t003"]
     assert page.note == "1 table of catalog lake not read: Slow down"
@@ -81,7 +80,7 @@ def test_a_catalog_that_answers_for_no_table_could_not_be_read() -> None:
 
 
 def test_tables_that_are_gone_are_no_error() -> None:
-    page = RestCatalog("lake", ours(1), Lake(t000=TableNotFoundError("It is gone"))).read("")
+    page = RestCatalog("lake", ours(1), Lake(t000=NotFoundError("It is gone"))).read("")
     assert page == ([], "", "")
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.collector.delta import Delta
 from lineage_bridge_dagster.collector.files import ExtractFiles
@@ -52,7 +52,7 @@ def extract(
     previous: State | None = None,
     catalog: str = "123456789012",
     start: str = MARK,
-    error: GlueError | None = None,
+    error: CallError | None = None,
 ) -> tuple[Rows, State]:
     """The rows of an extract of one database, `sales`, with tables by name and time of change."""
     rows = Rows()
@@ -130,9 +130,9 @@ def test_another_catalog_comes_whole_and_nothing_of_the_last_one_counts_as_dropp
     assert again.names("deletions") == ["sales.orders", "sales.gone"]
 
 
-@pytest.mark.parametrize("error", [None, GlueError("page 2 failed")])
+@pytest.mark.parametrize("error", [None, CallError("page 2 failed")])
 def test_only_a_listing_that_came_to_its_end_tells_what_was_dropped(
-    seen: SeenFile, error: GlueError | None
+    seen: SeenFile, error: CallError | None
 ) -> None:
     known = tuple(Identifier(REGION, "sales", name, "table", "2020-01-01T00:00:00.000Z") for name in "ab")
     rows, state = extract(seen, ("a", LONG_AGO), previous=State(identifiers=known), error=error)

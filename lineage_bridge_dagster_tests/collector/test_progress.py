@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector import progress
 from lineage_bridge_dagster.collector.progress import Progress
 from lineage_bridge_dagster.collector.reading import Page, Region

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError, GlueNotFoundError
+from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase, GlueReader
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.collector.reading import Region, pages
 from lineage_bridge_dagster.collector.rows import Source
 
@@ -77,9 +77,9 @@ def test_readers_stop_when_the_caller_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"), [(GlueError("throttled"), True), (GlueNotFoundError("dropped"), False), (None, False)]
+    ("error", "told"), [(CallError("throttled"), True), (NotFoundError("dropped"), False), (None, False)]
 )
-def test_last_page_of_a_database_tells_why_tables_may_be_missing(error: GlueError | None, told: bool) -> None:
+def test_last_page_of_a_database_tells_why_tables_may_be_missing(error: CallError | None, told: bool) -> None:
     found = list(pages([region("us-east-1", Pages(2, error))], 1))
     assert [page.last for page in found] == [False, False, True]
     assert (found[-1].error is error) is (told or error is None)

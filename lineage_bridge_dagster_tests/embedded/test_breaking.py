@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings

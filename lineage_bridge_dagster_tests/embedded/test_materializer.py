@@ -21,7 +21,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import Settings

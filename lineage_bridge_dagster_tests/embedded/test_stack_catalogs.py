@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.push import push_tables
 from lineage_bridge_dagster.discovery.discover import discover
 from lineage_bridge_dagster.embedded import world

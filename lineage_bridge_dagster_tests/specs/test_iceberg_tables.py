@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.iceberg.tables import Column, IcebergTable
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergColumn, IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage.coverage import Scope
@@ -17,7 +17,7 @@ NOW = "2026-04-30T12:34:56.789Z"
 def test_key_group_schema_and_upstream_of_a_table_in_a_table_bucket() -> None:
     settings = CatalogSettings(name="lake", type="rest", uri="https://catalog.example.com")
     table = IcebergTable(
-        ("sales",), "orders", "uuid", (Column("id", "long", "The order"),), "s3://bucket/orders", {}
+        ("sales",), "orders", "uuid", (IcebergColumn("id", "long", "The order"),), "s3://bucket/orders", {}
     )
     node = table_node(table, settings, Scope("iceberg", "", "lake"), NOW)
     dataset = Node("external:external_dataset:d", "external", NodeType.EXTERNAL_DATASET, "iceberg://d")

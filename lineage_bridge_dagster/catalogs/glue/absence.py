@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import Absence, GlueStatus
 from lineage_bridge_dagster.lineage.model import Node
@@ -36,12 +36,12 @@ class DatabaseReading:
         visible: whether Glue returned the database.
     """
 
-    error: GlueError | None = None
+    error: CallError | None = None
     visible: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class AbsenceReason:
     """Why there is no table, or why it is unknown: a kind, a clause, and what to do in sentences."""
 
     status: GlueStatus
@@ -62,7 +62,7 @@ class Reason:
 
 def why_absent(
     source: Node, *, region: str, database: DatabaseReading | None, last_found: str | None = None
-) -> Reason:
+) -> AbsenceReason:
     """Return why no Glue table was found for a Tableflow table that is synced to Glue.
 
     Args:
@@ -74,7 +74,7 @@ def why_absent(
     tableflow = TableflowNode.of(source)
     place = tableflow.expected_place
     if database is None or place is None:
-        return Reason(
+        return AbsenceReason(
             GlueStatus.UNKNOWN,
             Absence.DATABASE_UNKNOWN,
             "its Glue database is unknown: the catalog integrations could not be read, or several of them "
@@ -83,7 +83,7 @@ def why_absent(
             "the database is known once Tableflow reports which one synced the topic.",
         )
     if database.error is not None:
-        return Reason(
+        return AbsenceReason(
             GlueStatus.UNKNOWN, Absence.GLUE_UNREAD, database.error.message.rstrip("."), database.error.hint
         )
     causes = [*_topic_causes(source), *_integration_causes(tableflow), *_failed_syncs(tableflow)]
@@ -95,7 +95,7 @@ def why_absent(
     elif last_found:
         causes.append((Absence.DROPPED, f"it was last found at {last_found}", ""))
     kind = causes[0][0]
-    return Reason(
+    return AbsenceReason(
         GlueStatus.MISSING,
         kind,
         ", and ".join(dict.fromkeys(text for _, text, _ in causes)),
@@ -103,12 +103,12 @@ def why_absent(
     )
 
 
-def not_configured(source: Node) -> Reason:
+def not_configured(source: Node) -> AbsenceReason:
     """Return why a Tableflow table is not expected in Glue, or why it is unknown whether it is."""
     tableflow = TableflowNode.of(source)
     cluster = source.cluster_name or source.cluster_id or "the cluster"
     if tableflow.integrations_read is False:
-        return Reason(
+        return AbsenceReason(
             GlueStatus.UNKNOWN,
             Absence.INTEGRATIONS_UNREAD,
             f"the catalog integrations of {cluster} could not be read, so it is unknown whether the topic is "
@@ -116,7 +116,7 @@ def not_configured(source: Node) -> Reason:
             "See the check discovery_complete for the scope catalog_integrations.",
         )
     others = f"; it is synced to {', '.join(tableflow.catalog_types)}" if tableflow.catalog_types else ""
-    return Reason(
+    return AbsenceReason(
         GlueStatus.NOT_CONFIGURED,
         Absence.NOT_CONFIGURED,
         f"no catalog integration with AWS Glue is set up for {cluster}{others}",

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError
-from lineage_bridge_dagster.catalogs.glue.nodes import pushed_environment
+from lineage_bridge_dagster.catalogs.errors import CallError
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-from lineage_bridge_dagster.catalogs.glue.targets import PushTarget
+from lineage_bridge_dagster.catalogs.glue.table_nodes import pushed_environment
+from lineage_bridge_dagster.catalogs.glue.targets import GlueTarget
 from lineage_bridge_dagster.catalogs.glue.writer import GlueLineageWriter
-from lineage_bridge_dagster.catalogs.writing.runs import ProgressCallback, TableRun
+from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.ids import glue_table_id
@@ -39,7 +39,7 @@ class FoundTables:
         others: the results of what has none, does not exist or could not be read.
     """
 
-    tables: Sequence[tuple[PushTarget, GlueTable]]
+    tables: Sequence[tuple[GlueTarget, GlueTable]]
     others: Sequence[TableResult]
 
 
@@ -68,7 +68,7 @@ class Cleaning:
         """Find the tables, by `DB.TABLE` or `glue://DB/TABLE`, or every table of the catalog.
 
         Raises:
-            GlueError: the databases of the catalog could not be listed.
+            CallError: the databases of the catalog could not be listed.
         """
         return self._every() if names is None else self._named(names)
 
@@ -77,7 +77,7 @@ class Cleaning:
     ) -> PushReport:
         """Remove our lineage. A table that fails does not affect the others; `updated` is removed."""
 
-        def write(target: PushTarget, table: GlueTable | None) -> TableResult:
+        def write(target: GlueTarget, table: GlueTable | None) -> TableResult:
             return self._writer.push(
                 target, None, complete=True, table=table, dry_run=dry_run, removal_reason=REMOVED
             )
@@ -101,7 +101,7 @@ class Cleaning:
         return FoundTables([(_target(table), table) for table in scan.tables], unread)
 
     def _named(self, names: Collection[str]) -> FoundTables:
-        tables: list[tuple[PushTarget, GlueTable]] = []
+        tables: list[tuple[GlueTarget, GlueTable]] = []
         others: list[TableResult] = []
         for name in dict.fromkeys(names):
             place = _place(name)
@@ -111,7 +111,7 @@ class Cleaning:
                 continue
             try:
                 table = self._writer.reader.table(place.database, place.table)
-            except GlueError as error:
+            except CallError as error:
                 others.append(_failure(name, place, error))
                 continue
             if table is not None and table.carries_lineage:
@@ -134,7 +134,7 @@ def _place(name: str) -> GluePlace | None:
     return place.folded if place is not None and place.is_home else None
 
 
-def _target(table: GlueTable) -> PushTarget:
+def _target(table: GlueTable) -> GlueTarget:
     place = table.place.folded
     environment = pushed_environment(table)
     node = Node(
@@ -145,8 +145,8 @@ def _target(table: GlueTable) -> PushTarget:
         environment_id=environment,
         catalog_type=AWS_GLUE,
     )
-    return PushTarget(node, place)
+    return GlueTarget(node, place)
 
 
-def _failure(name: str, place: GluePlace, error: GlueError) -> TableResult:
+def _failure(name: str, place: GluePlace, error: CallError) -> TableResult:
     return TableResult(name, place.database, place.table, PushStatus.FAILED, error.message, error.hint)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from botocore.awsrequest import AWSRequest
 from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.catalogs.glue.errors import THROTTLING_CODES
+from lineage_bridge_dagster.catalogs.glue.aws_errors import THROTTLING_CODES
 from lineage_bridge_dagster.catalogs.glue.fields import report_unknown_fields
-from lineage_bridge_dagster.catalogs.writing.pace import Pace
+from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
 from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError

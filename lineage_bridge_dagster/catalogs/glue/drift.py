@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
-from lineage_bridge_dagster.catalogs.glue.plan import Update
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_DIGEST, PREFIX, digest
 
@@ -26,7 +26,7 @@ CRAWLER = "UPDATED_BY_CRAWLER"
 _FACT_DIGITS = 8
 
 
-def loss_of(update: Update) -> str:
+def loss_of(update: TableUpdate) -> str:
     """What the lineage of a table has lost that this update would write, in a few words.
 
     `stale` is lineage as an earlier push wrote it, such as that of an older version of the table.

@@ -7,7 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.glue.absence import DatabaseReading, Reason, not_configured, why_absent
+from lineage_bridge_dagster.catalogs.glue.absence import (
+    AbsenceReason,
+    DatabaseReading,
+    not_configured,
+    why_absent,
+)
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable, normalize_location
 from lineage_bridge_dagster.catalogs.glue.matching import (
     MatchedBy,
     TableMatch,
@@ -16,11 +22,10 @@ from lineage_bridge_dagster.catalogs.glue.matching import (
     place_of,
     topic_of,
 )
-from lineage_bridge_dagster.catalogs.glue.nodes import absent_table_node, table_node
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.catalogs.glue.scan import CatalogScan, scan_catalog
 from lineage_bridge_dagster.catalogs.glue.sink_tables import SinkTables, add_edges, source_of
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable, normalize_location
+from lineage_bridge_dagster.catalogs.glue.table_nodes import absent_table_node, table_node
 from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -119,7 +124,7 @@ def enrich_scanned(
     for node in map(_without_status, tableflow_tables):
         if node.node_id not in expected and TableflowNode.of(node).integrations_read is not None:
             graph.add_node(node.with_attributes(**not_configured(node).attributes))
-    absent: dict[GluePlace, list[tuple[Node, Reason]]] = {}
+    absent: dict[GluePlace, list[tuple[Node, AbsenceReason]]] = {}
     for source in sources:
         match = matches.get(source.node_id)
         reason = None
@@ -243,7 +248,9 @@ def _database(source: Node, scan: CatalogScan) -> DatabaseReading | None:
     return DatabaseReading(error, place.database in scan.visible)
 
 
-def _source_status(match: TableMatch | None, reason: Reason | None, conflict: str | None) -> dict[str, Any]:
+def _source_status(
+    match: TableMatch | None, reason: AbsenceReason | None, conflict: str | None
+) -> dict[str, Any]:
     """The attributes that report on a Tableflow table whether Glue has it."""
     attributes = reason.attributes if reason else {"glue_status": str(GlueStatus.FOUND)}
     if match:
@@ -278,7 +285,7 @@ def _add_matched(
 def _add_absent(
     graph: Graph,
     place: GluePlace,
-    absent: list[tuple[Node, Reason]],
+    absent: list[tuple[Node, AbsenceReason]],
     scope: Scope,
     now: str,
     known: KnownTables,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable, normalize_location
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable, normalize_location
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import TableflowNode

@@ -49,7 +49,7 @@ def with_new_tables(
         several topics claim one table, or there are too many.
 
     Raises:
-        GlueError: a table could not be read.
+        CallError: a table could not be read.
     """
     wanted: dict[GluePlace, Node] = {}
     claims: dict[GluePlace, int] = {}

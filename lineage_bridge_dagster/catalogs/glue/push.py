@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError
-from lineage_bridge_dagster.catalogs.glue.plan import Update, plan_update
+from lineage_bridge_dagster.catalogs.errors import CallError
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import read_pages
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-from lineage_bridge_dagster.catalogs.glue.targets import PushTarget, push_target, select_tables
+from lineage_bridge_dagster.catalogs.glue.targets import GlueTarget, push_target, select_tables
+from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
 from lineage_bridge_dagster.catalogs.glue.writer import GlueLineageWriter
+from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.catalogs.writing.push import push_lineage
-from lineage_bridge_dagster.catalogs.writing.runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -64,9 +64,9 @@ def push_tables(
     selected, unknown = select_tables(nodes, tables)
     run = TableRun(settings.max_concurrency, progress)
     run.total = len(selected) + len(unknown)
-    targets: list[PushTarget] = []
+    targets: list[GlueTarget] = []
     for target in (*(push_target(node, client.meta.region_name) for node in selected), *unknown):
-        if isinstance(target, PushTarget):
+        if isinstance(target, GlueTarget):
             targets.append(target)
         else:
             run.done(target)
@@ -84,28 +84,28 @@ class _Tables:
     settings: PushSettings
     dry_run: bool
 
-    def read(self, targets: Iterable[PushTarget]) -> Iterator[tuple[PushTarget, GlueTable | None]]:
-        by_place: dict[GluePlace, list[PushTarget]] = {}
+    def read(self, targets: Iterable[GlueTarget]) -> Iterator[tuple[GlueTarget, GlueTable | None]]:
+        by_place: dict[GluePlace, list[GlueTarget]] = {}
         for target in targets:
             by_place.setdefault(target.place, []).append(target)
         for place, table in read_pages(self.writer.reader, by_place):
             for target in by_place[place]:
                 yield target, table
 
-    def losses(self, targets: Iterable[PushTarget]) -> Iterator[tuple[PushTarget, GlueTable | None, bool]]:
+    def losses(self, targets: Iterable[GlueTarget]) -> Iterator[tuple[GlueTarget, GlueTable | None, bool]]:
         for target, page_table in self.read(targets):
             table = page_table
             if table is None:
                 try:
                     table = self.writer.reader.table(target.place.database, target.place.table)
-                except GlueError as error:  # the push to the table will report it
+                except CallError as error:  # the push to the table will report it
                     logger.info("%s could not be read: %s", target.dotted, error.message)
             yield target, table, table is not None and self._plans_removal(table)
 
     def write(
-        self, target: PushTarget, chain: Chain | None, complete: bool, record: GlueTable | None
+        self, target: GlueTarget, chain: Chain | None, complete: bool, record: GlueTable | None
     ) -> TableResult:
         return self.writer.push(target, chain, complete=complete, table=record, dry_run=self.dry_run)
 
     def _plans_removal(self, table: GlueTable) -> bool:
-        return isinstance(plan_update(table, None, self.settings, complete=True, now=""), Update)
+        return isinstance(plan_update(table, None, self.settings, complete=True, now=""), TableUpdate)

@@ -12,14 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from lineage_bridge_dagster.catalogs.glue.errors import (
-    GlueError,
-    GlueNotFoundError,
-    malformed_response,
-    translate,
-)
+from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.fields import UNKNOWN_FIELDS
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 
 if TYPE_CHECKING:
@@ -107,7 +103,7 @@ class GlueReader:
         """List every database of the catalog.
 
         Raises:
-            GlueError: a page could not be read.
+            CallError: a page could not be read.
         """
         databases = []
         for response in self._pages("GetDatabases", "the Glue catalog", "DatabaseList", {}):
@@ -121,8 +117,8 @@ class GlueReader:
         """Yield the tables of a database, page by page.
 
         Raises:
-            GlueNotFoundError: the database does not exist.
-            GlueError: a page could not be read.
+            NotFoundError: the database does not exist.
+            CallError: a page could not be read.
         """
         request = {"DatabaseName": database}
         for response in self._pages("GetTables", f"the database {database}", "TableList", request):
@@ -132,7 +128,7 @@ class GlueReader:
         """Read one page of a database's tables, and the token of the next one; None after the last.
 
         Raises:
-            GlueError: as for `pages`.
+            CallError: as for `pages`.
         """
         request = {"DatabaseName": database}
         response = next(self._pages("GetTables", f"the database {database}", "TableList", request, token))
@@ -143,7 +139,7 @@ class GlueReader:
         """Yield the names of a database's tables, without requesting anything else of them.
 
         Raises:
-            GlueError: as for `pages`.
+            CallError: as for `pages`.
         """
         request = {"DatabaseName": database, "AttributesToGet": ["NAME"]}
         for response in self._pages("GetTables", f"the database {database}", "TableList", request):
@@ -154,12 +150,12 @@ class GlueReader:
         """Read one table; None if it does not exist.
 
         Raises:
-            GlueError: the table could not be read.
+            CallError: the table could not be read.
         """
         request = {"DatabaseName": database, "Name": name}
         try:
             response = self._call("GetTable", f"the table {database}.{name}", request)
-        except GlueNotFoundError:
+        except NotFoundError:
             return None
         raw = response.get("Table")
         if not isinstance(raw, Mapping):
@@ -225,7 +221,7 @@ def read_pages(
                             yield remaining.pop(name), table
                     if len(remaining) <= 1 or count >= max_pages:
                         break
-            except GlueError as error:
+            except CallError as error:
                 # Each table is read on its own then, and reports its own error.
                 logger.info("The tables of %s could not be listed: %s", database, error.message)
         for place in remaining.values():

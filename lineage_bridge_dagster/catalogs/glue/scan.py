@@ -10,13 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.catalogs.glue.errors import (
-    GlueAccessDeniedError,
-    GlueError,
-    GlueNotFoundError,
-)
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase, GlueReader
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
 from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.unknowns import FEDERATED_DATABASES, LINKED_DATABASES
@@ -49,10 +45,10 @@ class CatalogScan:
     count: int = 0
     databases: list[str] = field(default_factory=list)
     visible: set[str] = field(default_factory=set)
-    unread: dict[str, GlueError] = field(default_factory=dict)
+    unread: dict[str, CallError] = field(default_factory=dict)
     elsewhere: dict[str, GlueDatabase] = field(default_factory=dict)
-    list_error: GlueError | None = None
-    named: dict[GluePlace, GlueError | None] = field(default_factory=dict)
+    list_error: CallError | None = None
+    named: dict[GluePlace, CallError | None] = field(default_factory=dict)
 
     def require(self, databases: Iterable[str]) -> None:
         """Count those of these databases as unread whose tables are elsewhere."""
@@ -60,7 +56,7 @@ class CatalogScan:
             if (database := self.elsewhere.get(name.lower())) is not None:
                 self.unread[name] = _passed_over(database)
 
-    def error_at(self, place: GluePlace | None) -> GlueError | None:
+    def error_at(self, place: GluePlace | None) -> CallError | None:
         """Why it is not known whether Glue has a table here; None if it is known.
 
         Args:
@@ -98,7 +94,7 @@ class CatalogScan:
         if self.count or answered or listed_none or set(self.databases) - self.unread.keys():
             by_name = answered and not refused and not unplaced and all(map(_is_refusal, lists))
             return ScopeReport(scope, Status.PARTIAL, reason, self.count, notes, by_name)
-        denied = all(isinstance(error, GlueAccessDeniedError) for error in errors)
+        denied = all(isinstance(error, AccessDeniedError) for error in errors)
         return ScopeReport(scope, Status.DENIED if denied else Status.FAILED, reason, notes=notes)
 
     def _asked_by_name(self) -> Iterator[str]:
@@ -138,25 +134,25 @@ def scan_catalog(
     else:
         try:
             listed = reader.databases()
-        except GlueError as error:
+        except CallError as error:
             scan.list_error = error
             scan.databases = sorted({place.database for place in places})
         else:
             scan.databases = [database.name for database in listed if not database.is_elsewhere]
             scan.elsewhere = {each.name.lower(): each for each in listed if each.is_elsewhere}
 
-    def read(database: str) -> tuple[list[GlueTable], int, GlueError | None]:
+    def read(database: str) -> tuple[list[GlueTable], int, CallError | None]:
         tables: list[GlueTable] = []
         count = 0
         try:
             for page in reader.pages(database):
                 tables += filter(keep, page)
                 count += len(page)
-        except GlueNotFoundError as error:
+        except NotFoundError as error:
             # The database does not exist, or was dropped since it was listed.
             scan.visible.discard(database)
             return tables, count, error if count else None
-        except GlueError as error:
+        except CallError as error:
             return tables, count, error
         return tables, count, None
 
@@ -172,7 +168,7 @@ def scan_catalog(
     return scan
 
 
-def _passed_over(database: GlueDatabase) -> GlueError:
+def _passed_over(database: GlueDatabase) -> CallError:
     """Why a database in which Tableflow's tables are expected was not read."""
     account = database.target.partition(".")[0]
     hint = (
@@ -181,7 +177,7 @@ def _passed_over(database: GlueDatabase) -> GlueError:
         else "Tables of other catalogs are neither read nor pushed: let the catalog integration sync to a "
         "database of this catalog."
     )
-    return GlueError(
+    return CallError(
         f"The Glue database {database.name}, in which Tableflow's tables are expected, is "
         f"{database.elsewhere}, so its tables were not read.",
         hint=hint,
@@ -219,10 +215,10 @@ def _ask_by_name(
         if _is_refusal(scan.unread.get(place.database)) and place not in read:
             by_database.setdefault(place.database, []).append(place)
 
-    def ask(place: GluePlace) -> tuple[GlueTable | None, GlueError | None]:
+    def ask(place: GluePlace) -> tuple[GlueTable | None, CallError | None]:
         try:
             return reader.table(place.database, place.table), None
-        except GlueError as error:
+        except CallError as error:
             return None, error
 
     for asked in by_database.values():
@@ -244,6 +240,6 @@ def _ask_by_name(
                         scan.tables.append(table)
 
 
-def _is_refusal(error: GlueError | None) -> bool:
+def _is_refusal(error: CallError | None) -> bool:
     """Whether a call was denied and another one may be allowed."""
-    return isinstance(error, GlueAccessDeniedError) and error.for_this_call
+    return isinstance(error, AccessDeniedError) and error.for_this_call

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.glue.nodes import pushed_environment
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable, normalize_location
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable, normalize_location
+from lineage_bridge_dagster.catalogs.glue.table_nodes import pushed_environment
 from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import Note, Scope
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
@@ -33,7 +33,7 @@ _ABOVE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDataset:
     """A dataset that sink connectors write.
 
     Attributes:
@@ -60,10 +60,10 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class SinkMatch:
     """A dataset that is, or becomes, a Glue table, and how sure that is."""
 
-    written: Written
+    written: WrittenDataset
     evidence: Evidence
     confidence: float
     matched_by: str
@@ -79,10 +79,10 @@ class SinkTables:
 
     def __init__(self, graph: Graph, region: str) -> None:
         self._region = region
-        self._by_place: dict[GluePlace, list[Written]] = defaultdict(list)
-        self._by_location: dict[str, list[Written]] = defaultdict(list)
-        self._inside: dict[str, list[Written]] = defaultdict(list)
-        self._elsewhere: list[Written] = []
+        self._by_place: dict[GluePlace, list[WrittenDataset]] = defaultdict(list)
+        self._by_location: dict[str, list[WrittenDataset]] = defaultdict(list)
+        self._inside: dict[str, list[WrittenDataset]] = defaultdict(list)
+        self._elsewhere: list[WrittenDataset] = []
         for written in _written(graph):
             if written.place is not None and written.region not in ("", region):
                 self._elsewhere.append(written)
@@ -99,24 +99,24 @@ class SinkTables:
         """Where tables are expected by their names."""
         return frozenset(self._by_place)
 
-    def matches(self, table: GlueTable) -> list[Match]:
+    def matches(self, table: GlueTable) -> list[SinkMatch]:
         """The datasets that a table is made of, each once."""
         if table.raw.get("TargetTable"):
             # A resource link: the table itself is found in its own catalog.
             return []
         location = normalize_location(table.location)
-        found: dict[str, Match] = {}
+        found: dict[str, SinkMatch] = {}
         for written in self._by_location.get(location, ()) if location else ():
-            found[written.node.node_id] = Match(written, Evidence.OBSERVED, 1.0, "location")
+            found[written.node.node_id] = SinkMatch(written, Evidence.OBSERVED, 1.0, "location")
         for written in self._by_place.get(table.place.folded, ()):
             if written.is_elsewhere(table) or not (written.account or _is_iceberg(table)):
                 continue
             sure = 1.0 if written.account else _BY_NAME
-            found.setdefault(written.node.node_id, Match(written, Evidence.DECLARED, sure, "name"))
+            found.setdefault(written.node.node_id, SinkMatch(written, Evidence.DECLARED, sure, "name"))
         if location and not _is_iceberg(table):
             # An Iceberg table has only the files that its metadata lists, wherever its folder is.
             for written in self._inside.get(location, ()):
-                match = Match(written, Evidence.OBSERVED, _ABOVE, "location_above")
+                match = SinkMatch(written, Evidence.OBSERVED, _ABOVE, "location_above")
                 found.setdefault(written.node.node_id, match)
         return sorted(found.values(), key=lambda match: match.written.node.node_id)
 
@@ -132,7 +132,7 @@ class SinkTables:
         return (Note(ELSEWHERE_TABLES, tuple(sorted(set(names)))),) if names else ()
 
 
-def source_of(table: GlueTable, matches: Sequence[Match]) -> Node:
+def source_of(table: GlueTable, matches: Sequence[SinkMatch]) -> Node:
     """The connector that gives a table its environment and cluster: that of the last push, else the first."""
     writers = sorted(
         {writer.node_id: writer for match in matches for writer in match.written.writers}.items()
@@ -141,7 +141,7 @@ def source_of(table: GlueTable, matches: Sequence[Match]) -> Node:
     return next((writer for _, writer in writers if writer.environment_id == pushed), writers[0][1])
 
 
-def add_edges(graph: Graph, table: Node, matches: Iterable[Match], scope: Scope, now: str) -> Node:
+def add_edges(graph: Graph, table: Node, matches: Iterable[SinkMatch], scope: Scope, now: str) -> Node:
     """Add a table's node, and the edges from the datasets that it is made of.
 
     Its scopes are those of Glue and of the connectors, so that an outage of either does not remove it.
@@ -165,7 +165,7 @@ def add_edges(graph: Graph, table: Node, matches: Iterable[Match], scope: Scope,
     return node
 
 
-def _written(graph: Graph) -> Iterator[Written]:
+def _written(graph: Graph) -> Iterator[WrittenDataset]:
     edges: dict[str, list[Edge]] = defaultdict(list)
     for edge in graph.edges.values():
         if edge.edge_type == EdgeType.PRODUCES and edge.src_id in graph:
@@ -184,19 +184,19 @@ def _written(graph: Graph) -> Iterator[Written]:
         yield _of(node, tuple(sorted(writers, key=lambda each: each.node_id)), frozenset(scopes))
 
 
-def _of(node: Node, writers: tuple[Node, ...], scopes: frozenset[str]) -> Written:
+def _of(node: Node, writers: tuple[Node, ...], scopes: frozenset[str]) -> WrittenDataset:
     name = node.qualified_name
     if (arn := _ARN.fullmatch(name)) is not None:
         place = GluePlace(arn["database"], arn["table"]).folded
-        return Written(node, writers, scopes, place, arn["account"], arn["region"])
+        return WrittenDataset(node, writers, scopes, place, arn["account"], arn["region"])
     location = normalize_location(name) if "://" in name else ""
     configs = [writer.attributes.get("config") for writer in writers]
     by_glue = [config for config in configs if isinstance(config, Mapping) and _is_glue_catalog(config)]
     if by_glue and (folder := _FOLDER.fullmatch(location)) is not None:
         region = str(by_glue[0].get("iceberg.catalog.client.region") or "")
         place = GluePlace(folder["database"], folder["table"]).folded
-        return Written(node, writers, scopes, place, "", region, location)
-    return Written(node, writers, scopes, location=location)
+        return WrittenDataset(node, writers, scopes, place, "", region, location)
+    return WrittenDataset(node, writers, scopes, location=location)
 
 
 def _is_glue_catalog(config: Mapping[str, Any]) -> bool:

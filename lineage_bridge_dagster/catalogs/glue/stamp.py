@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError, translate
-from lineage_bridge_dagster.catalogs.glue.plan import refusal, table_input_of
+from lineage_bridge_dagster.catalogs.errors import CallError, ConflictError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-from lineage_bridge_dagster.catalogs.writing.errors import ConflictError
+from lineage_bridge_dagster.catalogs.glue.update_plan import refusal, table_input_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def stamp_table(
     """Set a parameter of a table, and keep everything else; returns whether it was written.
 
     Raises:
-        GlueError: the table could not be read or written, or has fields that a write would lose.
+        CallError: the table could not be read or written, or has fields that a write would lose.
     """
     retrying = Retrying(
         retry=retry_if_exception_type(ConflictError),
@@ -51,11 +51,11 @@ def stamp_table(
 def _stamp_once(client: GlueClient, place: GluePlace, name: str, value: str) -> bool:
     table = GlueReader(client).table(place.database, place.table)
     if table is None:
-        raise GlueError(f"The table {place.dotted} does not exist in Glue.", hint="It was dropped meanwhile.")
+        raise CallError(f"The table {place.dotted} does not exist in Glue.", hint="It was dropped meanwhile.")
     if table.parameters.get(name) == value:
         return False
     if (reason := refusal(table)) is not None:
-        raise GlueError(
+        raise CallError(
             f"The parameter {name} cannot be set on the Glue table {place.dotted}: {reason}.",
             hint="Without it, the table's lineage is not found.",
         )

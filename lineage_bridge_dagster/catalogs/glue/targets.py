@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from lineage_bridge_dagster.catalogs.writing.targets import Target
+from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
@@ -14,7 +14,7 @@ from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 
 
 @dataclass(frozen=True, slots=True)
-class PushTarget(Target):
+class GlueTarget(PushTarget):
     """A table to push to: its node, and its place in lower case."""
 
     node: Node
@@ -25,7 +25,7 @@ class PushTarget(Target):
         return self.place.database, self.place.table
 
 
-def push_target(node: Node, region: str) -> PushTarget | TableResult:
+def push_target(node: Node, region: str) -> GlueTarget | TableResult:
     """The target for a node; a refusal if the graph alone shows that it cannot be pushed to.
 
     Args:
@@ -43,7 +43,7 @@ def push_target(node: Node, region: str) -> PushTarget | TableResult:
     elif table.aws_region and table.aws_region != region:
         reason = f"it is in {table.aws_region}, and this push goes to {region}"
     else:
-        return PushTarget(node, place)
+        return GlueTarget(node, place)
     database, name = (place.database, place.table) if place else ("", node.qualified_name)
     return TableResult(node.node_id, database, name, PushStatus.REFUSED, reason)
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.errors import NotFoundError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.client import sent_once
-from lineage_bridge_dagster.catalogs.glue.errors import malformed_response, translate
-from lineage_bridge_dagster.catalogs.glue.plan import Plan, Update, plan_update
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-from lineage_bridge_dagster.catalogs.glue.targets import PushTarget
-from lineage_bridge_dagster.catalogs.writing.errors import NotFoundError
-from lineage_bridge_dagster.catalogs.writing.plans import TableState, Wanted
-from lineage_bridge_dagster.catalogs.writing.table import LineageWriter
+from lineage_bridge_dagster.catalogs.glue.targets import GlueTarget
+from lineage_bridge_dagster.catalogs.glue.update_plan import Plan, TableUpdate, plan_update
+from lineage_bridge_dagster.catalogs.plans import TableRevision, Wanted
+from lineage_bridge_dagster.catalogs.table_push import LineageWriter
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
 from lineage_bridge_dagster.lineage.nodes import NodeView
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 
-class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
+class GlueLineageWriter(LineageWriter[GlueTarget, GlueTable, TableUpdate]):
     """Pushes lineage to tables of Glue.
 
     Args:
@@ -55,7 +55,7 @@ class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
     def calls(self) -> dict[str, int]:
         return {**self.reader.calls, **super().calls}
 
-    def read(self, target: PushTarget) -> GlueTable:
+    def read(self, target: GlueTarget) -> GlueTable:
         place = target.place
         with sent_once():
             table = self.reader.table(place.database, place.table)
@@ -67,7 +67,7 @@ class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
             )
         return table
 
-    def absence(self, target: PushTarget) -> tuple[str, str] | None:
+    def absence(self, target: GlueTarget) -> tuple[str, str] | None:
         if is_in_glue(target.node):
             return None
         return absence_sentence(target.node), NodeView.of(target.node).text("glue_next_step")
@@ -75,7 +75,7 @@ class GlueLineageWriter(LineageWriter[PushTarget, GlueTable, Update]):
     def plan(self, table: GlueTable, wanted: Wanted) -> Plan:
         return plan_update(table, wanted.document, self.settings, complete=wanted.complete, now=wanted.now)
 
-    def write(self, target: PushTarget, table: GlueTable, change: Update) -> TableState:
+    def write(self, target: GlueTarget, table: GlueTable, change: TableUpdate) -> TableRevision:
         request: dict[str, Any] = {
             "DatabaseName": table.database,
             "TableInput": change.table_input,

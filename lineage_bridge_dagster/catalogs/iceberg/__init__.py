@@ -1,5 +1,1 @@
-"""Iceberg tables: their names in Spark SQL and their last commits."""
-
-from lineage_bridge_dagster.catalogs.iceberg.names import quoted, string_literal
-
-__all__ = ["quoted", "string_literal"]
+"""Iceberg tables without a JVM: their names in Spark SQL, their last commits, and their catalogs."""

@@ -33,7 +33,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from pydantic import ValidationError
 
 from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
-from lineage_bridge_dagster.catalogs.iceberg.progress import COMMITTED_TAG, RawSnapshot, progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import COMMITTED_TAG, RawSnapshot, progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ObjectStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class SnapshotState:
     """A table's current snapshot. Times are Unix milliseconds.
 
     Attributes:
@@ -269,14 +269,14 @@ class SnapshotReader:
         #: Buckets that could not be reached: ten thousand tables must not each wait for the timeout.
         self._unreachable: dict[str, SnapshotError] = {}
 
-    def read(self, locations: Mapping[str, str]) -> dict[str, TableState | SnapshotError]:
+    def read(self, locations: Mapping[str, str]) -> dict[str, SnapshotState | SnapshotError]:
         """Read the state of many tables; an error is returned in place of the state.
 
         Args:
             locations: the URI of each table's metadata file, by any key for the table.
         """
 
-        def state_or_error(location: str) -> TableState | SnapshotError:
+        def state_or_error(location: str) -> SnapshotState | SnapshotError:
             try:
                 return self.state(location)
             except SnapshotError as error:
@@ -285,7 +285,7 @@ class SnapshotReader:
         with ThreadPoolExecutor(self._max_concurrency, thread_name_prefix="iceberg-read") as pool:
             return dict(zip(locations, pool.map(state_or_error, locations.values()), strict=True))
 
-    def state(self, location: str) -> TableState:
+    def state(self, location: str) -> SnapshotState:
         """Read the state of one table from its metadata file.
 
         Raises:
@@ -299,7 +299,7 @@ class SnapshotReader:
         except (OSError, EOFError, ValueError, zlib.error) as error:
             raise _malformed(f"it is not JSON: {error}", location) from error
         try:
-            return TableState.parse(document)
+            return SnapshotState.parse(document)
         except SnapshotError as error:
             raise SnapshotError(f"{location}: {error.message}", hint=error.hint) from error
 

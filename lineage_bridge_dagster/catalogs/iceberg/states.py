@@ -7,9 +7,9 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, TableState
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError
-from lineage_bridge_dagster.catalogs.iceberg.tables import Identifier, open_table
+from lineage_bridge_dagster.catalogs.errors import CallError
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier, open_table
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 def read_states(
     catalog: Catalog, tables: Collection[Identifier], *, max_concurrency: int = 8
-) -> dict[Identifier, TableState | LineageBridgeError]:
+) -> dict[Identifier, SnapshotState | LineageBridgeError]:
     """Read the state of many tables, one call for each; an error is returned in place of the state."""
 
-    def state_or_error(name: Identifier) -> TableState | LineageBridgeError:
+    def state_or_error(name: Identifier) -> SnapshotState | LineageBridgeError:
         try:
             return table_state(catalog, name)
-        except (TableError, SnapshotError) as error:
+        except (CallError, SnapshotError) as error:
             return error
 
     with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-states") as pool:
         return dict(zip(tables, pool.map(state_or_error, tables), strict=True))
 
 
-def table_state(catalog: Catalog, name: Identifier) -> TableState:
+def table_state(catalog: Catalog, name: Identifier) -> SnapshotState:
     """Read the state of one table.
 
     Raises:
-        TableError: The catalog did not return the table.
+        CallError: The catalog did not return the table.
         SnapshotError: Its metadata is malformed.
     """
-    return TableState.parse(json.loads(open_table(catalog, name).metadata.model_dump_json()))
+    return SnapshotState.parse(json.loads(open_table(catalog, name).metadata.model_dump_json()))

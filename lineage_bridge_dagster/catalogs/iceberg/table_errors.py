@@ -11,8 +11,7 @@ from contextlib import contextmanager
 
 from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
-from lineage_bridge_dagster.catalogs.writing.errors import (
+from lineage_bridge_dagster.catalogs.errors import (
     AccessDeniedError,
     AmbiguousError,
     CallError,
@@ -21,13 +20,8 @@ from lineage_bridge_dagster.catalogs.writing.errors import (
     ThrottledError,
     UnreachableError,
 )
+from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.errors import is_interruption
-
-#: The names of these errors where only Iceberg tables are read.
-TableError = CallError
-TableAccessDeniedError = AccessDeniedError
-TableConflictError = ConflictError
-TableNotFoundError = NotFoundError
 
 
 class UnreadableTableError(CallError):

@@ -12,12 +12,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableError, TableNotFoundError
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier, load_table, read_tables
+from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
+    IcebergTable,
+    Identifier,
+    load_table,
+    read_tables,
+)
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs
 from lineage_bridge_dagster.catalogs.rest.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
-from lineage_bridge_dagster.catalogs.writing.runs import ProgressCallback, TableRun
+from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -145,12 +150,12 @@ class IcebergCleaning:
                 yield catalog, (*rest[:levels], ".".join(rest[levels:]))
 
     def _find_one(self, name: str, found: FoundProperties) -> None:
-        missing: TableError | None = None
+        missing: CallError | None = None
         for catalog, identifier in self._places(name):
             target = _target(catalog, identifier)
             try:
                 table = load_table(self._catalog(catalog), identifier)
-            except TableNotFoundError as error:
+            except NotFoundError as error:
                 missing = error
                 continue
             except LineageBridgeError as error:

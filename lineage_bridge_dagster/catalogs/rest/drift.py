@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
-from lineage_bridge_dagster.catalogs.rest.properties_plan import Commit
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
+from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit
 from lineage_bridge_dagster.lineage.documents import KEY_DIGEST, digest
 
 UUID = "uuid"
 SNAPSHOT = "snapshot"
 
 
-def loss_of(commit: Commit) -> str:
+def loss_of(commit: PropertiesCommit) -> str:
     """What the lineage of a table has lost that this commit would write, in a word.
 
     `stale` is lineage as an earlier push wrote it.

@@ -9,15 +9,19 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CallError
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import (
-    TableAccessDeniedError,
-    TableError,
     UnreadableTableError,
     concerns_one_table,
     translate,
 )
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, Identifier, TablesRead, read_tables
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
+    IcebergTable,
+    Identifier,
+    TablesRead,
+    read_tables,
+)
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -182,7 +186,7 @@ def _is_wanted(
     return is_new or (known is not None and name in known) or dataset_of(name) is not None
 
 
-def _told_apart(scope: Scope, read: TablesRead) -> tuple[ScopeReport, Mapping[Identifier, TableError]]:
+def _told_apart(scope: Scope, read: TablesRead) -> tuple[ScopeReport, Mapping[Identifier, CallError]]:
     """The report of a catalog, and the tables that could not be loaded for a reason of their own.
 
     Such a table says nothing about the others. A refusal only counts as the table's own if the catalog let
@@ -220,12 +224,12 @@ def _carry_table(
             graph.add_edge(edge)
 
 
-def _unreadable(failed: Mapping[Identifier, TableError]) -> tuple[Note, ...]:
+def _unreadable(failed: Mapping[Identifier, CallError]) -> tuple[Note, ...]:
     names = (f"{'.'.join(name)} ({_reason(error)})" for name, error in sorted(failed.items()))
     return (Note(UNREADABLE_TABLES, tuple(names)),) if failed else ()
 
 
-def _reason(error: TableError) -> str:
+def _reason(error: CallError) -> str:
     """Why a table was not loaded, without the sentence about which one."""
     return shorten(redact_text(error.message.partition(" failed: ")[2] or error.message), _REASON)
 
@@ -342,10 +346,10 @@ def facts_of(table: IcebergTable, settings: CatalogSettings) -> dict[str, Any]:
 def unread(scope: Scope, error: LineageBridgeError) -> ScopeReport:
     """The report of a catalog that could not be opened or listed."""
     cause = error.__cause__
-    if not isinstance(error, TableError) and isinstance(cause, Exception):
-        denied = isinstance(translate(cause, action="", where=""), TableAccessDeniedError)
+    if not isinstance(error, CallError) and isinstance(cause, Exception):
+        denied = isinstance(translate(cause, action="", where=""), AccessDeniedError)
     else:
-        denied = isinstance(error, TableAccessDeniedError)
+        denied = isinstance(error, AccessDeniedError)
     return ScopeReport(scope, Status.DENIED if denied else Status.FAILED, error.reason)
 
 

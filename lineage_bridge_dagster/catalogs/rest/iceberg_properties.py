@@ -21,13 +21,13 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from lineage_bridge_dagster.catalogs.errors import CallError, ConflictError, ThrottledError
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import table_errors
-from lineage_bridge_dagster.catalogs.rest.properties_plan import Commit, plan_properties
-from lineage_bridge_dagster.catalogs.writing.errors import CallError, ConflictError, ThrottledError
-from lineage_bridge_dagster.catalogs.writing.pace import Pace
-from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange, Refuse, TableState, Wanted
-from lineage_bridge_dagster.catalogs.writing.table import LineageWriter
-from lineage_bridge_dagster.catalogs.writing.targets import Target
+from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
+from lineage_bridge_dagster.catalogs.pace import Pace
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision, Wanted
+from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
+from lineage_bridge_dagster.catalogs.table_push import LineageWriter
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -40,7 +40,7 @@ A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergTarget(Target):
+class IcebergTarget(PushTarget):
     """A table to push to.
 
     Attributes:
@@ -62,17 +62,17 @@ class IcebergTarget(Target):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedTable:
+class OpenedTable:
     """A table as PyIceberg loaded it."""
 
     table: Table
 
     @property
-    def state(self) -> TableState:
+    def state(self) -> TableRevision:
         return _state(self.table)
 
 
-class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit]):
+class IcebergPropertiesWriter(LineageWriter[IcebergTarget, OpenedTable, PropertiesCommit]):
     """Pushes lineage to tables of a catalog. Thread-safe if the catalog is.
 
     It counts its calls as PyIceberg names them: `LoadTable` and `CommitTable`.
@@ -98,16 +98,16 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         self._catalog = catalog
         self._pace = pace or Pace()
 
-    def read(self, target: IcebergTarget) -> LoadedTable:
+    def read(self, target: IcebergTarget) -> OpenedTable:
         load = partial(self._catalog.load_table, target.identifier)
-        return LoadedTable(self._call("LoadTable", load, "Loading", target))
+        return OpenedTable(self._call("LoadTable", load, "Loading", target))
 
-    def plan(self, table: LoadedTable, wanted: Wanted) -> NoChange | Hold | Refuse | Commit:
+    def plan(self, table: OpenedTable, wanted: Wanted) -> NoChange | Hold | Refuse | PropertiesCommit:
         return plan_properties(
             table.state, wanted.document, self.settings, complete=wanted.complete, now=wanted.now
         )
 
-    def write(self, target: IcebergTarget, table: LoadedTable, change: Commit) -> TableState:
+    def write(self, target: IcebergTarget, table: OpenedTable, change: PropertiesCommit) -> TableRevision:
         commit = partial(self._commit, table.table, change)
         made = _state(self._call("CommitTable", commit, "Committing to", target))
         if not made.carries(change.after):
@@ -129,7 +129,7 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         self._pace.served()
         return answer
 
-    def _commit(self, table: Table, commit: Commit) -> CommitTableResponse:
+    def _commit(self, table: Table, commit: PropertiesCommit) -> CommitTableResponse:
         from pyiceberg.table.update import (
             AssertTableUUID,
             RemovePropertiesUpdate,
@@ -146,6 +146,6 @@ class IcebergPropertiesWriter(LineageWriter[IcebergTarget, LoadedTable, Commit])
         return self._catalog.commit_table(table, (requirement,), tuple(updates))
 
 
-def _state(answer: Table | CommitTableResponse) -> TableState:
+def _state(answer: Table | CommitTableResponse) -> TableRevision:
     metadata = answer.metadata
-    return TableState(answer.metadata_location, dict(metadata.properties), uuid=str(metadata.table_uuid))
+    return TableRevision(answer.metadata_location, dict(metadata.properties), uuid=str(metadata.table_uuid))

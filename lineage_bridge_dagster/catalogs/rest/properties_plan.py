@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange, Refuse, TableState
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
@@ -23,10 +23,10 @@ from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner,
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class PropertiesCommit:
     """Set and remove these properties, provided that the table still has the UUID of `before`."""
 
-    before: TableState
+    before: TableRevision
     lineage: Mapping[str, str] = field(repr=False)
     removed: tuple[str, ...] = ()
 
@@ -35,20 +35,20 @@ class Commit:
         return not self.lineage
 
     @property
-    def after(self) -> TableState:
+    def after(self) -> TableRevision:
         """With all properties after the commit. Which version it makes, only the catalog knows."""
         kept = {key: value for key, value in self.before.parameters.items() if key not in self.removed}
         return replace(self.before, version=None, parameters={**kept, **self.lineage})
 
 
 def plan_properties(
-    state: TableState,
+    state: TableRevision,
     document: LineageDocument | None,
     options: PushOptions,
     *,
     complete: bool,
     now: str,
-) -> NoChange | Hold | Refuse | Commit:
+) -> NoChange | Hold | Refuse | PropertiesCommit:
     """Plan the push to one table.
 
     Args:
@@ -73,4 +73,4 @@ def plan_properties(
     lineage = {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now} if document else {}
     if lineage and options.owner:
         lineage[KEY_OWNER] = options.owner
-    return Commit(state, lineage, tuple(sorted(current.keys() - lineage.keys())))
+    return PropertiesCommit(state, lineage, tuple(sorted(current.keys() - lineage.keys())))

@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.rest.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
-from lineage_bridge_dagster.catalogs.rest.tableflow import TAKES_NO_PROPERTIES
+from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import TAKES_NO_PROPERTIES
+from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.catalogs.writing.push import carries_lineage, push_lineage
-from lineage_bridge_dagster.catalogs.writing.runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from lineage_bridge_dagster.catalogs.writing.runs import TableRun
-from lineage_bridge_dagster.catalogs.writing.targets import Target
+from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
+from lineage_bridge_dagster.catalogs.table_runs import TableRun
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -20,7 +20,7 @@ from lineage_bridge_dagster.lineage.ownership import other_owner
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 
-T = TypeVar("T", bound=Target)
+T = TypeVar("T", bound=PushTarget)
 R = TypeVar("R")
 
 

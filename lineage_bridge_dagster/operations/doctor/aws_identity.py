@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lineage_bridge_dagster.catalogs.glue.errors import translate
+from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 from lineage_bridge_dagster.config.identity import REGION_VARIABLES
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context

@@ -8,13 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import (
-    TableAccessDeniedError,
-    TableConflictError,
-    TableError,
-    translate,
-)
-from lineage_bridge_dagster.catalogs.iceberg.tables import list_inner
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CallError, ConflictError
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_inner
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.tableflow_catalog import KEY_VARIABLES, TABLEFLOW
@@ -91,7 +87,7 @@ def _remedy(error: LineageBridgeError, settings: CatalogSettings, how: str) -> s
     cause = error.__cause__
     if how.endswith(_NO_CREDENTIALS) and isinstance(cause, Exception):
         found = translate(cause, action="Opening", where=settings.name)
-        if isinstance(found, TableAccessDeniedError):
+        if isinstance(found, AccessDeniedError):
             return f"Set {settings.credential_variable} to id:secret."
     return error.hint
 
@@ -148,11 +144,11 @@ def _writes(context: Context, settings: CatalogSettings) -> Result:
         return skipped(tried, "It has no table to test this with.")
     refusal = _commit_nothing(table)
     name = ".".join(table.name())
-    if isinstance(refusal, TableConflictError | None):
+    if isinstance(refusal, ConflictError | None):
         if settings.read_only:
             return ok(tried, f"It would accept commits to {name}; read_only prevents them.")
         return ok(tried, f"It accepts commits to {name}: it answered that the table has another UUID.")
-    if not isinstance(refusal, TableAccessDeniedError):
+    if not isinstance(refusal, AccessDeniedError):
         return warning(tried, f"Not verified: {refusal.message}", refusal.hint)
     if settings.read_only:
         return ok(tried, "It accepts no writes, and is read_only in the settings.")
@@ -171,7 +167,7 @@ def _any_table(catalog: Catalog) -> Table | None:
     return None
 
 
-def _commit_nothing(table: Table) -> TableError | None:
+def _commit_nothing(table: Table) -> CallError | None:
     from pyiceberg.table.update import AssertTableUUID
 
     try:

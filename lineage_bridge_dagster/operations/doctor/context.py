@@ -178,7 +178,7 @@ class Context:
             ConfigurationError: there is none of this name, or a secret is missing.
             CatalogError: it cannot be reached, or refuses us.
         """
-        from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+        from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 
         return self._opened.setdefault(name, Once(lambda: open_catalog(self.catalogs(), name)))()
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError, GlueCredentialsError, translate
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CredentialsError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 from lineage_bridge_dagster.operations.doctor.finding import Result, failed, warning
 
 _REFUSAL = re.compile(
@@ -70,7 +71,7 @@ def refusal_remedy(message: str, action: str) -> str:
 def glue_failure(error: Exception, action: str, where: str, region: str, tried: str) -> Result:
     """A failed call to Glue."""
     found = translate(error, action=action, where=where, region=region)
-    if isinstance(found, GlueAccessDeniedError) and not isinstance(found, GlueCredentialsError):
+    if isinstance(found, AccessDeniedError) and not isinstance(found, CredentialsError):
         return failed(tried, found.message, refusal_remedy(found.message, action))
     return failed(tried, found.message, found.hint)
 

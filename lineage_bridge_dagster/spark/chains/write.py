@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_bridge_dagster.catalogs.iceberg import string_literal
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import string_literal
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.affected import GraphChange
 from lineage_bridge_dagster.lineage.discovery import Discovery

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.io.column_names import resolve
 

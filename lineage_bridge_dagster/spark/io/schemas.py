@@ -28,7 +28,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.column_names import pair
 from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error

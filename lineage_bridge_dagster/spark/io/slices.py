@@ -19,7 +19,7 @@ from dagster import (
     TimeWindowPartitionsDefinition,
 )
 
-from lineage_bridge_dagster.catalogs.iceberg import string_literal
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import string_literal
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.commits import (
     CommitMarker,

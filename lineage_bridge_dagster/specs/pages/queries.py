@@ -16,7 +16,7 @@ from lineage_bridge_dagster.catalogs.glue.links import (
     athena_select,
     double_quoted,
 )
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
 from lineage_bridge_dagster.config.catalog_properties import pyiceberg_properties, spark_conf
 from lineage_bridge_dagster.config.credentials import variable_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas import debezium
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import MISSING_KEY, UNDECODABLE_VALUE
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import ERROR, refused

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pyiceberg.types import StructType
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas import debezium
 from lineage_bridge_dagster.schemas.columns import metadata_columns, metadata_name, table_schema, value_type
 from lineage_bridge_dagster.schemas.errors import SchemaError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyiceberg.schema import Schema
 from pyiceberg.types import StructType
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.comments import Comments
 from lineage_bridge_dagster.schemas.errors import EvolutionError, SchemaError

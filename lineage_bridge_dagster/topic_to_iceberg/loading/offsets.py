@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loading.config import Acceptable, SuspendedError
 

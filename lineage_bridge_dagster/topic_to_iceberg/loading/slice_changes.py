@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas.columns import metadata_name
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import ERROR

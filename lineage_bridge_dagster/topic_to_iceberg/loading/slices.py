@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError

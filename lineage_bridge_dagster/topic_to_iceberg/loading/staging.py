@@ -46,7 +46,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import (
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     COMMITTED_TAG,
     Progress,
     RawSnapshot,

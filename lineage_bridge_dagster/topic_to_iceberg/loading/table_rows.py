@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas.columns import metadata_name, optional_key_fields
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.changes import (

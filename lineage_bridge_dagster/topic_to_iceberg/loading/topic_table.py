@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import (
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     ACCEPTED,
     OFFSETS,
     START,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.spark.commits import global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.topic_to_iceberg.loading.changes import DELETED

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.glue import GlueTable
 from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, REGION
 
 if TYPE_CHECKING:

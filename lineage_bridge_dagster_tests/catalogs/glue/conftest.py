@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION

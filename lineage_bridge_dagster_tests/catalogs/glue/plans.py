@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.glue import GlueTable
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS
-from lineage_bridge_dagster.catalogs.glue.plan import Update, plan_update
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.documents import LineageDocument, render
@@ -28,14 +28,14 @@ def document(options: PushSettings = ALL, **graph_options: Any) -> LineageDocume
 
 def update(
     table: GlueTable, wanted: LineageDocument | None, options: PushSettings = ALL, *, complete: bool = True
-) -> Update:
+) -> TableUpdate:
     """The plan for a table, which must be an update."""
     plan = plan_update(table, wanted, options, complete=complete, now=PLANNED_AT)
-    assert isinstance(plan, Update), plan
+    assert isinstance(plan, TableUpdate), plan
     return plan
 
 
-def after(plan: Update) -> GlueTable:
+def after(plan: TableUpdate) -> GlueTable:
     """The table as Glue returns it after the update."""
     raw = {key: value for key, value in plan.table.raw.items() if key in READ_ONLY_FIELDS}
     return GlueTable.from_raw({**raw, **plan.table_input, "VersionId": "8"}, plan.table.database)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.glue import PushReport, enrich, push_tables
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import NOW, REGION, add_table, discovery
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.absence import DatabaseReading, Reason, why_absent
-from lineage_bridge_dagster.catalogs.glue.errors import GlueAccessDeniedError
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError
+from lineage_bridge_dagster.catalogs.glue.absence import AbsenceReason, DatabaseReading, why_absent
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, tableflow_node
 
@@ -23,7 +23,7 @@ def sync(status: str, error: str = "", kind: str = "AWS_GLUE") -> dict[str, Any]
     return {"type": kind, "status": status, "error": error}
 
 
-def reason(database: DatabaseReading | None = VISIBLE, **attributes: Any) -> Reason:
+def reason(database: DatabaseReading | None = VISIBLE, **attributes: Any) -> AbsenceReason:
     last_found = attributes.pop("last_found", None)
     source = tableflow_node("orders", **{"catalog_sync": SYNCED, **attributes})
     return why_absent(source, region=REGION, database=database, last_found=last_found)
@@ -195,7 +195,7 @@ def test_integration_of_another_kind_is_not_blamed() -> None:
 
 
 def test_glue_that_could_not_be_read_is_unknown_whatever_tableflow_says() -> None:
-    error = GlueAccessDeniedError("AccessDenied on glue:GetTables.", hint="Grant glue:GetTables.")
+    error = AccessDeniedError("AccessDenied on glue:GetTables.", hint="Grant glue:GetTables.")
     found = reason(DatabaseReading(error), phase="FAILED")
     assert (found.status, found.kind) == (GlueStatus.UNKNOWN, "glue_unread")
     assert found.text == "AccessDenied on glue:GetTables"

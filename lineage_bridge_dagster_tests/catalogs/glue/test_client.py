@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.credentials import AssumeRoleCredentialFetcher
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import enrich
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.loaders import create_loader
 
-from lineage_bridge_dagster.catalogs.glue import PushStatus
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS, writable_fields
+from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
 

@@ -9,13 +9,14 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError, translate
+from lineage_bridge_dagster.catalogs.errors import CallError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 
 REQUEST_ID = "21d099dd-a972-488f-b3ab-7a6a2a1a4c35"
 ONE_LINE = "Member must satisfy regular expression pattern: [\\u0020-\\uD7FF\\uE000-\\uFFFD\\t]*"
 
 
-def refused(code: str, message: str, operation: str = "UpdateTable", **metadata: Any) -> GlueError:
+def refused(code: str, message: str, operation: str = "UpdateTable", **metadata: Any) -> CallError:
     """The translated refusal of Glue, as botocore raises it."""
     error = ClientError(
         {

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, raw_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION

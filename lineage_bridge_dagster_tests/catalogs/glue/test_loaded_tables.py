@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import schema_matches, tableflow_healthy
-from lineage_bridge_dagster.catalogs.glue import enrich
-from lineage_bridge_dagster.catalogs.glue.errors import GlueError
+from lineage_bridge_dagster.catalogs.errors import CallError
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.glue.stamp import stamp_table
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
@@ -160,5 +160,5 @@ class TestStamping:
 
     def test_a_missing_table_is_an_error(self, client: GlueClient, catalog: Catalog) -> None:
         catalog.create("other", "sales")
-        with pytest.raises(GlueError, match=r"sales\.orders does not exist"):
+        with pytest.raises(CallError, match=r"sales\.orders does not exist"):
             stamp_table(client, GluePlace("sales", "orders"), STAMP, "e/c/t")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import GlueTable
-from lineage_bridge_dagster.catalogs.glue.plan import plan_update
-from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.update_plan import plan_update
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, LineageDocument
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table, raw_table

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.clean import Cleaning
-from lineage_bridge_dagster.catalogs.glue.plan import plan_update
-from lineage_bridge_dagster.catalogs.writing.plans import NoChange, Refuse
+from lineage_bridge_dagster.catalogs.glue.update_plan import plan_update
+from lineage_bridge_dagster.catalogs.plans import NoChange, Refuse
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, glue_table

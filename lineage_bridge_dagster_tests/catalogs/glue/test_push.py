@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import PushStatus, push_tables
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.catalogs.writing import push as push_module
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
@@ -15,6 +15,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, add_table, discovery
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, no_sleep, push

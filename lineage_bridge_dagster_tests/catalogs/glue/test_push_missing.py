@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.glue import enrich
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog

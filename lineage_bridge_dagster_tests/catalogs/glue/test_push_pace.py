@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import glue_client
-from lineage_bridge_dagster.catalogs.writing.pace import Pace
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import raw_table

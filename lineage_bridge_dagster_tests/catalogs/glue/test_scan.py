@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ProxyConnectionError
 
-from lineage_bridge_dagster.catalogs.glue import enrichment, glue_client
+from lineage_bridge_dagster.catalogs.glue import enrichment
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
 from lineage_bridge_dagster.config.settings import AwsSettings

@@ -10,8 +10,8 @@ import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.glue import enrich
 from lineage_bridge_dagster.catalogs.glue.clean import Cleaning
+from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.glue.sink_tables import SinkTables
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve

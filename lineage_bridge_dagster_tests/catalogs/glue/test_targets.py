@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.glue import PushStatus
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table, glue_node
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, ours, push

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import PushStatus
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push

@@ -19,7 +19,8 @@ from typing import Any
 import botocore.endpoint
 import pytest
 
-from lineage_bridge_dagster.catalogs.writing import pace, runs
+from lineage_bridge_dagster.catalogs import pace
+from lineage_bridge_dagster.catalogs import table_runs as runs
 
 #: Seconds between two looks at a result that is not there yet.
 _POLL = 0.01

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.catalogs.iceberg.cadence import BURST_MS, Cadence
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -23,7 +23,7 @@ def times(between: list[int]) -> list[int]:
     return [START + sum(between[:count]) for count in range(len(between) + 1)]
 
 
-def state(*commits: tuple[int, dict[str, str]]) -> TableState:
+def state(*commits: tuple[int, dict[str, str]]) -> SnapshotState:
     """The state of a table with these commits, oldest first."""
     snapshots = [
         {
@@ -40,7 +40,7 @@ def state(*commits: tuple[int, dict[str, str]]) -> TableState:
         "current-snapshot-id": len(commits),
         "snapshots": snapshots,
     }
-    return TableState.parse(document)
+    return SnapshotState.parse(document)
 
 
 def append(count: int = 5, **more: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import CatalogError, open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 

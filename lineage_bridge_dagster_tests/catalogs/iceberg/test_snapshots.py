@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from pyiceberg.catalog.glue import GlueCatalog
 
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, TableState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, SnapshotState
 from lineage_bridge_dagster.config.aws import s3_client
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
@@ -99,8 +99,8 @@ def test_last_commit_of_a_table_written_by_pyiceberg(monkeypatch: pytest.MonkeyP
         found = SnapshotReader(client).read({"empty": empty, "t": table.metadata_location})
         current = table.current_snapshot()
         assert current is not None
-        assert found["empty"] == TableState(updated_ms=created_ms)
-        assert found["t"] == TableState(
+        assert found["empty"] == SnapshotState(updated_ms=created_ms)
+        assert found["t"] == SnapshotState(
             current.snapshot_id,
             current.timestamp_ms,
             current.timestamp_ms,
@@ -114,7 +114,7 @@ def test_last_commit_of_a_table_written_by_pyiceberg(monkeypatch: pytest.MonkeyP
 
 
 def test_compaction_changes_no_rows() -> None:
-    found = TableState.parse(
+    found = SnapshotState.parse(
         document(
             snapshot(1, 100, "append"),
             snapshot(2, 200, "replace", 1),
@@ -130,14 +130,14 @@ def test_empty_commit_changes_no_rows() -> None:
     first = snapshot(1, 100, "append", total_records="0")
     rows = snapshot(2, 200, "append", 1, total_records="5", added_records="5")
     more = snapshot(3, 300, "append", 2, total_records="5")
-    assert TableState.parse(document(first, current=1)).changed_ms is None
-    assert TableState.parse(document(first, rows, more, current=3)).changed_ms == 200
+    assert SnapshotState.parse(document(first, current=1)).changed_ms is None
+    assert SnapshotState.parse(document(first, rows, more, current=3)).changed_ms == 200
     gone = snapshot(4, 400, "delete", 3, total_records="0", deleted_records="5")
-    assert TableState.parse(document(first, rows, more, gone, current=4)).changed_ms == 400
+    assert SnapshotState.parse(document(first, rows, more, gone, current=4)).changed_ms == 400
 
 
 def test_oldest_compaction_stands_in_for_an_expired_commit() -> None:
-    found = TableState.parse(
+    found = SnapshotState.parse(
         document(snapshot(2, 200, "replace", 1), snapshot(3, 300, "replace", 2), current=3)
     )
     assert found.changed_ms == 200
@@ -145,13 +145,13 @@ def test_oldest_compaction_stands_in_for_an_expired_commit() -> None:
 
 def test_rows_are_unknown_with_delete_files() -> None:
     overwrite = snapshot(1, 100, "overwrite", total_records="10", total_equality_deletes="2")
-    found = TableState.parse(document(overwrite, current=1))
+    found = SnapshotState.parse(document(overwrite, current=1))
     assert (found.total_records, found.rows) == (10, None)
 
 
 @pytest.mark.parametrize("current", [None, -1])
 def test_table_without_a_commit_has_no_times(current: int | None) -> None:
-    assert TableState.parse(document(current=current)) == TableState(updated_ms=900)
+    assert SnapshotState.parse(document(current=current)) == SnapshotState(updated_ms=900)
 
 
 @pytest.mark.parametrize(
@@ -183,43 +183,43 @@ def test_malformed_metadata_is_an_error_that_names_the_file(body: bytes) -> None
 )
 def test_malformed_snapshot_is_an_error_that_names_it(changes: dict[str, Any]) -> None:
     with pytest.raises(SnapshotError, match="snapshot 7"):
-        TableState.parse(document(snapshot(7, 100, "append") | changes, current=7))
+        SnapshotState.parse(document(snapshot(7, 100, "append") | changes, current=7))
 
 
 def test_snapshot_without_a_timestamp_does_not_count_as_committed_now() -> None:
     undated = snapshot(7, 100, "append")
     del undated["timestamp-ms"]
     with pytest.raises(SnapshotError, match="snapshot 7 has no timestamp-ms"):
-        TableState.parse(document(undated, current=7))
+        SnapshotState.parse(document(undated, current=7))
 
 
 def test_newer_format_version_is_read() -> None:
     """A later format version, column type or operation than PyIceberg's must not hide the last commit."""
     newer = snapshot(1, 100, "merge", total_records="5", added_records="5")
     columns = [{"id": 1, "name": "v", "required": False, "type": "of a later version"}]
-    found = TableState.parse(
+    found = SnapshotState.parse(
         document(newer, current=1)
         | {"format-version": 9, "schemas": [{"type": "struct", "schema-id": 0, "fields": columns}]}
     )
-    assert found == TableState(1, 100, 100, "merge", 5, 5, updated_ms=900)
+    assert found == SnapshotState(1, 100, 100, "merge", 5, 5, updated_ms=900)
 
 
 def test_snapshots_that_are_not_needed_are_not_parsed() -> None:
     damaged = {"snapshot-id": 1, "timestamp-ms": "damaged"}
-    found = TableState.parse(document(damaged, snapshot(2, 200, "append", 1), current=2))
+    found = SnapshotState.parse(document(damaged, snapshot(2, 200, "append", 1), current=2))
     assert found.committed_ms == 200
 
 
 def test_compressed_metadata_is_read() -> None:
     body = gzip.compress(json.dumps(document(snapshot(1, 100, "append"), current=1)).encode())
     (found,) = SnapshotReader(Store({LOCATION: body})).read({"t": LOCATION}).values()
-    assert found == TableState(1, 100, 100, "append", updated_ms=900)
+    assert found == SnapshotState(1, 100, 100, "append", updated_ms=900)
 
 
 def test_key_with_url_characters_is_read_unchanged() -> None:
     location = "s3://bucket/odd?t#1 %20/metadata/1.metadata.json"
     store = Store({location: json.dumps(document()).encode()})
-    assert SnapshotReader(store).state(location) == TableState(updated_ms=900)
+    assert SnapshotReader(store).state(location) == SnapshotState(updated_ms=900)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_denied_table_does_not_affect_the_others() -> None:
         {LOCATION: metadata, "s3://bucket/u/metadata/1.metadata.json": client_error("AccessDenied")}
     )
     found = SnapshotReader(store).read({"t": LOCATION, "u": "s3://bucket/u/metadata/1.metadata.json"})
-    assert isinstance(found["t"], TableState)
+    assert isinstance(found["t"], SnapshotState)
     assert isinstance(found["u"], SnapshotError)
     assert "s3:GetObject" in found["u"].hint
 
@@ -247,7 +247,7 @@ def test_concurrent_reads_are_bounded() -> None:
     store = Store(dict.fromkeys(locations.values(), metadata))
     found = SnapshotReader(store, max_concurrency=4).read(locations)
     assert len(found) == 200
-    assert all(isinstance(state, TableState) for state in found.values())
+    assert all(isinstance(state, SnapshotState) for state in found.values())
     assert store.most_at_once <= 4
 
 

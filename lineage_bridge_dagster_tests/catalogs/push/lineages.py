@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage.coverage import Scope

@@ -23,7 +23,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import StringType
 from requests.adapters import HTTPAdapter
 
-from lineage_bridge_dagster.catalogs.glue import push_tables
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
+from lineage_bridge_dagster.catalogs.plans import TableRevision
 from lineage_bridge_dagster.catalogs.rest.drift import facts_of, likely_writer, loss_of
-from lineage_bridge_dagster.catalogs.rest.properties_plan import Commit, plan_properties
-from lineage_bridge_dagster.catalogs.writing.plans import TableState
+from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, LineageDocument
 from lineage_bridge_dagster_tests.catalogs.glue.plans import document
 
 
-def commit(properties: Mapping[str, str], wanted: LineageDocument | None = None) -> Commit:
-    state = TableState(None, properties, uuid="uuid")
+def commit(properties: Mapping[str, str], wanted: LineageDocument | None = None) -> PropertiesCommit:
+    state = TableRevision(None, properties, uuid="uuid")
     plan = plan_properties(state, wanted or document(), PushSettings(), complete=True, now="")
-    assert isinstance(plan, Commit)
+    assert isinstance(plan, PropertiesCommit)
     return plan
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from lineage_bridge_dagster.automation.iceberg_client import IcebergClient
 from lineage_bridge_dagster.automation.watched_lists import NamedTables
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.tables import list_namespaces
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_namespaces
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
 from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.catalogs import Catalogs

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.catalogs.rest.properties_plan import Commit, plan_properties
-from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange, Refuse, TableState
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision
+from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
@@ -19,21 +19,21 @@ NOW, LATER = "2026-04-30T12:34:56.789Z", "2026-05-01T00:00:00.000Z"
 SETTINGS = PushSettings()
 
 
-def table(**properties: str) -> TableState:
-    return TableState("s3://bucket/00001.metadata.json", {**FOREIGN, **properties}, uuid="uuid-1")
+def table(**properties: str) -> TableRevision:
+    return TableRevision("s3://bucket/00001.metadata.json", {**FOREIGN, **properties}, uuid="uuid-1")
 
 
 def document(**options: object) -> LineageDocument:
     return render(chain(**options), SETTINGS)
 
 
-def commit(state: TableState, wanted: LineageDocument | None, complete: bool = True) -> Commit:
+def commit(state: TableRevision, wanted: LineageDocument | None, complete: bool = True) -> PropertiesCommit:
     plan = plan_properties(state, wanted, SETTINGS, complete=complete, now=NOW)
-    assert isinstance(plan, Commit), plan
+    assert isinstance(plan, PropertiesCommit), plan
     return plan
 
 
-def pushed(**options: object) -> TableState:
+def pushed(**options: object) -> TableRevision:
     return table(**commit(table(), document(**options)).lineage)
 
 
@@ -83,7 +83,7 @@ def test_without_parameters_nothing_is_written_or_removed() -> None:
 def test_a_table_of_another_instance_is_refused_until_it_is_taken_over() -> None:
     ours, theirs = PushSettings(owner="ours"), PushSettings(owner="theirs")
     first = plan_properties(table(), document(), theirs, complete=True, now=NOW)
-    assert isinstance(first, Commit)
+    assert isinstance(first, PropertiesCommit)
     assert first.lineage[KEY_OWNER] == "theirs"
     owned = table(**first.lineage)
     for wanted in (document(), None):
@@ -92,5 +92,5 @@ def test_a_table_of_another_instance_is_refused_until_it_is_taken_over() -> None
         assert "theirs" in refused.reason
     taking = ours.model_copy(update={"take_over": True})
     taken = plan_properties(owned, document(), taking, complete=True, now=LATER)
-    assert isinstance(taken, Commit)
+    assert isinstance(taken, PropertiesCommit)
     assert taken.lineage[KEY_OWNER] == "ours"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.catalog import CatalogSettings

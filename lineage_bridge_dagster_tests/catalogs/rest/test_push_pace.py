@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.catalogs.rest.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
-from lineage_bridge_dagster.catalogs.writing.pace import Pace
-from lineage_bridge_dagster.catalogs.writing.runs import TableRun
+from lineage_bridge_dagster.catalogs.table_runs import TableRun
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.model import Graph

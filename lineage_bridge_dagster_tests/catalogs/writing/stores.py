@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.catalog.rest import RestCatalog
 
-from lineage_bridge_dagster.catalogs.glue import glue_client, push_tables
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable
+from lineage_bridge_dagster.catalogs.glue.client import glue_client
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.catalog import CatalogSettings

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import CatalogError, open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import world

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status

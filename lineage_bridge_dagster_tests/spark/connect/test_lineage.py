@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.spark.chains import frames
 from lineage_bridge_dagster.spark.chains.adjacency import adjacency

@@ -13,7 +13,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded import world

@@ -21,7 +21,7 @@ from dagster import (
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError

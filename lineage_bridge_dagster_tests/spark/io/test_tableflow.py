@@ -11,7 +11,7 @@ from dagster import AssetIn, AssetSpec, asset, materialize
 from pyiceberg.catalog.rest import RestCatalog
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace

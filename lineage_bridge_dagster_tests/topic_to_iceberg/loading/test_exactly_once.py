@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import RawSnapshot
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import RawSnapshot
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import (
     OffsetsLostError,
     TopicRecreatedError,

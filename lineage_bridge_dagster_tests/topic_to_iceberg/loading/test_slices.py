@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import (
     Slice,

@@ -25,9 +25,10 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.errors import ConflictError
 from lineage_bridge_dagster.catalogs.iceberg.guarded import writable
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableConflictError, translate
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
 from lineage_bridge_dagster.spark.io.arrow import tables
@@ -255,7 +256,7 @@ class _Write:
             raise _MovedError(str(error)) from error
         except Exception as error:
             failure = translate(error, action="Committing to", where=f"the table {name}")
-            if isinstance(failure, TableConflictError):
+            if isinstance(failure, ConflictError):
                 raise _MovedError(str(error)) from error
             table = tables.find(self.catalog, name)
             if table is not None and self._snapshots(table):

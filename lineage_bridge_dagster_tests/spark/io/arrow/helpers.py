@@ -7,7 +7,7 @@ from typing import Any
 from dagster import AssetsDefinition, AssetSpec, ExecuteInProcessResult, materialize
 from pyiceberg.table import Table
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.spark.io.base import TableIOManager
 
 

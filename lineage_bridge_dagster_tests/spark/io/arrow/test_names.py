@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from dagster import AssetIn, AssetSpec, asset
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
 from lineage_bridge_dagster_tests.spark.io.arrow.helpers import failure_of, run, stored
 

@@ -21,7 +21,7 @@ from dagster import (
     asset,
 )
 
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.catalogs.iceberg import quoted
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 
 
 def test_every_part_is_quoted() -> None:

@@ -18,15 +18,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from lineage_bridge_dagster.catalogs.writing.errors import (
+from lineage_bridge_dagster.catalogs.errors import (
     CallError,
     ConflictError,
     NotFoundError,
     ThrottledError,
     UnreachableError,
 )
-from lineage_bridge_dagster.catalogs.writing.plans import Change, Hold, NoChange, Refuse, TableState, Wanted
-from lineage_bridge_dagster.catalogs.writing.targets import Target
+from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, PlannedChange, Refuse, TableRevision, Wanted
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
@@ -44,12 +44,12 @@ class Record(Protocol):
     """A table as its catalog returned it."""
 
     @property
-    def state(self) -> TableState: ...
+    def state(self) -> TableRevision: ...
 
 
-T = TypeVar("T", bound=Target)
+T = TypeVar("T", bound=PushTarget)
 R = TypeVar("R", bound=Record)
-C = TypeVar("C", bound=Change)
+C = TypeVar("C", bound=PlannedChange)
 
 
 class LineageWriter(ABC, Generic[T, R, C]):
@@ -118,7 +118,7 @@ class LineageWriter(ABC, Generic[T, R, C]):
         """Decide what to do with a table as it was read."""
 
     @abstractmethod
-    def write(self, target: T, table: R, change: C) -> TableState:
+    def write(self, target: T, table: R, change: C) -> TableRevision:
         """Apply the change, provided that the table is still the one that was read; return what it became.
 
         Raises:
@@ -144,7 +144,7 @@ class _TablePush(Generic[T, R, C]):
     table: R | None
     dry_run: bool
     removal_reason: str
-    last_read: TableState | None = None
+    last_read: TableRevision | None = None
     recreated: bool = False
     sent: C | None = None
     in_doubt: bool = False
@@ -212,7 +212,7 @@ class _TablePush(Generic[T, R, C]):
         self.last_read = state
         return table
 
-    def _look_up(self, state: TableState) -> TableResult | None:
+    def _look_up(self, state: TableRevision) -> TableResult | None:
         """The result if the table shows that a write in doubt was applied; none is in doubt afterwards."""
         in_doubt, self.in_doubt = self.in_doubt, False
         if in_doubt and self.sent is not None and state.carries(self.sent.after):
@@ -245,10 +245,10 @@ class _TablePush(Generic[T, R, C]):
 
     def _unchanged(self, status: PushStatus, reason: str = "", hint: str = "") -> TableResult:
         """A result that leaves the table as it was read last."""
-        state = self.last_read or TableState(None, {})
+        state = self.last_read or TableRevision(None, {})
         return self._result(status, reason, hint, state, state)
 
-    def _updated(self, change: C, after: TableState) -> TableResult:
+    def _updated(self, change: C, after: TableRevision) -> TableResult:
         """A result of a change that made this of the table."""
         before = change.before
         reasons = [self.removal_reason] if change.removal else []
@@ -263,7 +263,13 @@ class _TablePush(Generic[T, R, C]):
         return self._result(PushStatus.UPDATED, "; ".join(reasons), "", before, after, diff=diff)
 
     def _result(
-        self, status: PushStatus, reason: str, hint: str, before: TableState, after: TableState, **more: Any
+        self,
+        status: PushStatus,
+        reason: str,
+        hint: str,
+        before: TableRevision,
+        after: TableRevision,
+        **more: Any,
     ) -> TableResult:
         return self.target.result(
             status,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableNotFoundError
-from lineage_bridge_dagster.catalogs.iceberg.tables import IcebergTable, read_tables
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, read_tables
 from lineage_bridge_dagster.catalogs.rest.enrichment import facts_of, report_of, table_node, unread
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
@@ -63,7 +63,7 @@ def enrich_from_tableflow(
             coverage.add(unread(scope, error))
             continue
         # A cluster has no namespace before Tableflow has made a table of one of its topics.
-        errors = [each for each in read.all_errors if not isinstance(each, TableNotFoundError)]
+        errors = [each for each in read.all_errors if not isinstance(each, NotFoundError)]
         for each in errors:
             each.hint = hint_of(each.message, tableflow=True)
         read = replace(read, errors=tuple(errors), failed={})

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.glue.errors import malformed_response
-from lineage_bridge_dagster.catalogs.writing.plans import TableState
+from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response
+from lineage_bridge_dagster.catalogs.plans import TableRevision
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
@@ -38,7 +38,7 @@ class GlueTable:
         """Parse a `Table` of Glue's API.
 
         Raises:
-            GlueError: the record has no name, or a member has the wrong type.
+            CallError: the record has no name, or a member has the wrong type.
         """
         name = raw.get("Name")
         parameters = raw.get("Parameters") or {}
@@ -67,10 +67,10 @@ class GlueTable:
         return GluePlace(self.database, self.name)
 
     @property
-    def state(self) -> TableState:
+    def state(self) -> TableRevision:
         """Glue tells tables apart that had the same name by when they were created."""
         created = str(self.raw.get("CreateTime") or "")
-        return TableState(self.version_id, self.parameters, self.description, created)
+        return TableRevision(self.version_id, self.parameters, self.description, created)
 
     @property
     def carries_lineage(self) -> bool:

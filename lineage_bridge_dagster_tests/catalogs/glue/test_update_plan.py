@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.catalogs.glue import GlueTable
-from lineage_bridge_dagster.catalogs.glue.plan import Update, plan_update
-from lineage_bridge_dagster.catalogs.writing.plans import NoChange, Refuse
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
+from lineage_bridge_dagster.catalogs.plans import NoChange, Refuse
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.description import split_description
@@ -222,7 +222,7 @@ def test_no_writable_field_but_ours_is_lost_or_changed(
     if isinstance(plan, NoChange):
         assert not parameters
         return
-    assert isinstance(plan, Update)
+    assert isinstance(plan, TableUpdate)
     for name in set(raw) - {"Parameters", "Description"}:
         assert plan.table_input[name] == raw[name]
     theirs = {key: value for key, value in plan.parameters.items() if not key.startswith(PREFIX)}
@@ -231,7 +231,7 @@ def test_no_writable_field_but_ours_is_lost_or_changed(
     assert set(plan.table_input) - set(raw) <= {"Name", "Parameters", "Description"}
     # And taking it away again leaves the table as it was.
     back = plan_update(after(plan), None, options, complete=True, now=LATER)
-    if isinstance(back, Update):
+    if isinstance(back, TableUpdate):
         assert dict(back.parameters) == dict(table.parameters)
         assert back.description == table.description
 

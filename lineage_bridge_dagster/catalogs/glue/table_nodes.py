@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.glue.columns import columns_of
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.links import glue_table_url
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.table_columns import columns_of
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_CLUSTER_ID, KEY_ENVIRONMENT_ID

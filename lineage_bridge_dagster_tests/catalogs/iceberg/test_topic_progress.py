@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.iceberg.progress import (
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     COMMITTED_TAG,
     OFFSETS,
     START,
@@ -14,7 +15,6 @@ from lineage_bridge_dagster.catalogs.iceberg.progress import (
     RawSnapshot,
     progress,
 )
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import TableState
 
 
 def raw(number: int, parent: int | None, **summary: str) -> dict[str, Any]:
@@ -75,4 +75,4 @@ def test_state_of_a_table_has_the_tagged_offsets() -> None:
         "snapshots": [raw(2, 1, **BATCH), raw(9, 8)],
         "refs": {COMMITTED_TAG: {"snapshot-id": 2, "type": "tag"}},
     }
-    assert TableState.parse(document).offsets == {0: 5, 1: 7}
+    assert SnapshotState.parse(document).offsets == {0: 5, 1: 7}

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 logger = logging.getLogger(__name__)
 
 
-class Target(ABC):
+class PushTarget(ABC):
     """A table to push to."""
 
     __slots__ = ()

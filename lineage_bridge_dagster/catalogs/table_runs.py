@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from lineage_bridge_dagster.catalogs.writing.targets import Target
+from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
 from lineage_bridge_dagster.lineage.push_results import TableResult
 
 #: Called after each table with the number of tables done, the total, and the table's result; never
@@ -17,7 +17,7 @@ ProgressCallback = Callable[[int, int, TableResult], None]
 #: The most tables that are read but not written yet; the record of a table may be 100 kB.
 _READ_AHEAD = 200
 
-T = TypeVar("T", bound=Target)
+T = TypeVar("T", bound=PushTarget)
 R = TypeVar("R")
 #: Writes a table with its record, or with None if it has to be read on its own.
 Write = Callable[[T, R | None], TableResult]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.nodes import table_attributes
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.table_nodes import table_attributes
 from lineage_bridge_dagster.collector.layout import COLUMNS, TABLES
 from lineage_bridge_dagster.collector.rows import Source, table_format, table_rows
 

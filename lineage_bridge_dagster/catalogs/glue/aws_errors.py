@@ -18,14 +18,7 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
-from lineage_bridge_dagster.catalogs.glue.invalid_requests import (
-    INVALID_REQUEST_CODES,
-    FailedCall,
-    invalid_request_hint,
-    refused_before_sending_hint,
-    shown_message,
-)
-from lineage_bridge_dagster.catalogs.writing.errors import (
+from lineage_bridge_dagster.catalogs.errors import (
     AccessDeniedError,
     AmbiguousError,
     CallError,
@@ -35,14 +28,13 @@ from lineage_bridge_dagster.catalogs.writing.errors import (
     ThrottledError,
     UnreachableError,
 )
-
-#: The names of these errors where Glue is the only catalog.
-GlueError = CallError
-GlueAccessDeniedError = AccessDeniedError
-GlueCredentialsError = CredentialsError
-GlueNotFoundError = NotFoundError
-GlueThrottledError = ThrottledError
-GlueUnreachableError = UnreachableError
+from lineage_bridge_dagster.catalogs.glue.invalid_requests import (
+    INVALID_REQUEST_CODES,
+    FailedCall,
+    invalid_request_hint,
+    refused_before_sending_hint,
+    shown_message,
+)
 
 _PERMISSION_CODES = frozenset(
     {

@@ -7,12 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import (
-    TableError,
-    TableNotFoundError,
-    UnreadableTableError,
-    table_errors,
-)
+from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import UnreadableTableError, table_errors
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -26,7 +22,7 @@ Identifier = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class IcebergColumn:
     """A column, with its type as Iceberg writes it."""
 
     name: str
@@ -50,7 +46,7 @@ class IcebergTable:
     namespace: tuple[str, ...]
     name: str
     uuid: str
-    columns: tuple[Column, ...]
+    columns: tuple[IcebergColumn, ...]
     location: str
     properties: Mapping[str, str] = field(repr=False)
     snapshot_id: int | None = None
@@ -73,13 +69,13 @@ class TablesRead:
     """
 
     tables: tuple[IcebergTable, ...]
-    errors: tuple[TableError, ...] = ()
-    failed: Mapping[Identifier, TableError] = field(default_factory=dict)
+    errors: tuple[CallError, ...] = ()
+    failed: Mapping[Identifier, CallError] = field(default_factory=dict)
     listed: tuple[Identifier, ...] = ()
     left_out: tuple[str, ...] = ()
 
     @property
-    def all_errors(self) -> tuple[TableError, ...]:
+    def all_errors(self) -> tuple[CallError, ...]:
         """Those of namespaces, then those of tables."""
         return (*self.errors, *self.failed.values())
 
@@ -105,26 +101,26 @@ def read_tables(
         max_concurrency: Calls at once.
 
     Raises:
-        TableError: The namespaces could not be listed.
+        CallError: The namespaces could not be listed.
     """
     names: list[Identifier] = []
-    errors: list[TableError] = []
+    errors: list[CallError] = []
     read = [tuple(each.split(".")) for each in namespaces]
     if not read:
         found = list_namespaces(catalog, nested=nested, max_concurrency=max_concurrency)
         read, errors = found.names, found.errors
     for listed in list_names(catalog, read, max_concurrency=max_concurrency):
-        if isinstance(listed, TableError):
+        if isinstance(listed, CallError):
             errors.append(listed)
         else:
             names += listed
     asked = [name for name in names if wanted(name)]
     tables: list[IcebergTable] = []
-    failed: dict[Identifier, TableError] = {}
+    failed: dict[Identifier, CallError] = {}
     for name, loaded in zip(asked, load_tables(catalog, asked, max_concurrency=max_concurrency), strict=True):
         if isinstance(loaded, IcebergTable):
             tables.append(loaded)
-        elif not isinstance(loaded, TableNotFoundError):
+        elif not isinstance(loaded, NotFoundError):
             failed[name] = loaded
     left_out = [(catalog.name, getattr(catalog, "left_out", ()))]
     left_out += [(".".join((catalog.name, *table.namespace, table.name)), table.left_out) for table in tables]
@@ -139,14 +135,14 @@ def read_tables(
 
 def list_names(
     catalog: Catalog, namespaces: Collection[Identifier], *, max_concurrency: int = 8
-) -> list[list[Identifier] | TableError]:
+) -> list[list[Identifier] | CallError]:
     """The names of the tables of each namespace, one call for each; an error in place of those of one."""
 
-    def listed(namespace: Identifier) -> list[Identifier] | TableError:
+    def listed(namespace: Identifier) -> list[Identifier] | CallError:
         try:
             with table_errors("Listing", f"the namespace {'.'.join((catalog.name, *namespace))}"):
                 return [tuple(name) for name in catalog.list_tables(namespace)]
-        except TableError as error:
+        except CallError as error:
             return error
 
     with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-names") as pool:
@@ -155,7 +151,7 @@ def list_names(
 
 def load_tables(
     catalog: Catalog, names: Collection[Identifier], *, max_concurrency: int = 8
-) -> list[IcebergTable | TableError]:
+) -> list[IcebergTable | CallError]:
     """Load tables, one call for each; an error is returned in place of a table that could not be loaded."""
     with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-tables") as pool:
         return list(pool.map(lambda name: _load(catalog, name), names))
@@ -166,14 +162,14 @@ class Namespaces:
     """The namespaces of a catalog, and an error for each whose inner ones could not be listed."""
 
     names: list[Identifier]
-    errors: list[TableError]
+    errors: list[CallError]
 
 
 def list_namespaces(catalog: Catalog, *, nested: bool = True, max_concurrency: int = 8) -> Namespaces:
     """The namespaces of a catalog, each before those within it.
 
     Raises:
-        TableError: Those of the top level could not be listed.
+        CallError: Those of the top level could not be listed.
     """
     with table_errors("Listing", f"the catalog {catalog.name}"):
         level: list[Identifier] = [tuple(namespace) for namespace in catalog.list_namespaces()]
@@ -193,31 +189,31 @@ def list_inner(
     with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-namespaces") as pool:
         found = list(pool.map(lambda namespace: _inner(catalog, namespace), namespaces))
     return Namespaces(
-        [name for each in found if not isinstance(each, TableError) for name in each],
-        [each for each in found if isinstance(each, TableError)],
+        [name for each in found if not isinstance(each, CallError) for name in each],
+        [each for each in found if isinstance(each, CallError)],
     )
 
 
-def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier] | TableError:
+def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier] | CallError:
     where = f"the namespaces within {'.'.join((catalog.name, *namespace))}"
     if len(namespace) == _DEEPEST:
-        return TableError(f"Listing {where} failed: they are nested more than {_DEEPEST} deep.")
+        return CallError(f"Listing {where} failed: they are nested more than {_DEEPEST} deep.")
     try:
         with table_errors("Listing", where):
             found = [tuple(each) for each in catalog.list_namespaces(namespace)]
-    except TableNotFoundError:
+    except NotFoundError:
         return []
-    except TableError as error:
+    except CallError as error:
         # A catalog without levels refuses the question.
-        return [] if len(namespace) == 1 and type(error) is TableError else error
+        return [] if len(namespace) == 1 and type(error) is CallError else error
     # One that ignores what it is asked about lists the top level again.
     return [each for each in found if each[:-1] == namespace]
 
 
-def _load(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable | TableError:
+def _load(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable | CallError:
     try:
         return load_table(catalog, name)
-    except TableError as error:
+    except CallError as error:
         return error
 
 
@@ -225,7 +221,7 @@ def open_table(catalog: Catalog, name: tuple[str, ...]) -> Table:
     """Load one table as PyIceberg has it.
 
     Raises:
-        TableError: The catalog did not return it.
+        CallError: The catalog did not return it.
     """
     from pydantic import ValidationError
     from pyiceberg.exceptions import ValidationError as IcebergValidationError
@@ -259,7 +255,7 @@ def load_table(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable:
     """Read one table.
 
     Raises:
-        TableError: The catalog did not return it.
+        CallError: The catalog did not return it.
     """
     table = open_table(catalog, name)
     snapshot = table.current_snapshot()
@@ -269,7 +265,8 @@ def load_table(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable:
         name=name[-1],
         uuid=str(table.metadata.table_uuid),
         columns=tuple(
-            Column(column.name, str(column.field_type), column.doc or "") for column in table.schema().fields
+            IcebergColumn(column.name, str(column.field_type), column.doc or "")
+            for column in table.schema().fields
         ),
         location=table.location(),
         properties=dict(table.properties),

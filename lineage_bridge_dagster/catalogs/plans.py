@@ -10,7 +10,7 @@ from lineage_bridge_dagster.lineage.documents import PREFIX, LineageDocument
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class TableRevision:
     """What a push reads and changes of a table.
 
     Attributes:
@@ -31,7 +31,7 @@ class TableState:
         """The parameters under our prefix."""
         return {key: value for key, value in self.parameters.items() if key.startswith(PREFIX)}
 
-    def carries(self, written: TableState) -> bool:
+    def carries(self, written: TableRevision) -> bool:
         """Whether it is the same table with exactly the lineage of `written`, including `last_synced`."""
         return (self.uuid, self.lineage, self.description) == (
             written.uuid,
@@ -55,15 +55,15 @@ class Wanted:
     now: str
 
 
-class Change(Protocol):
+class PlannedChange(Protocol):
     """A plan to write."""
 
     @property
-    def before(self) -> TableState:
+    def before(self) -> TableRevision:
         """The table that it was planned for."""
 
     @property
-    def after(self) -> TableState:
+    def after(self) -> TableRevision:
         """The table after the write, if nobody else changes it."""
 
     @property

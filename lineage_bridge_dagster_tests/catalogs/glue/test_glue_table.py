@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue import push_tables
-from lineage_bridge_dagster.catalogs.glue.tables import normalize_location
+from lineage_bridge_dagster.catalogs.glue.glue_table import normalize_location
+from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-Column = Mapping[str, Any]
+RawColumn = Mapping[str, Any]
 
 _SCHEMA = "spark.sql.sources.schema"
 _PROVIDER = "spark.sql.sources.provider"
@@ -31,7 +31,7 @@ _TYPES = {
 _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
-def columns_of(raw: Column) -> tuple[list[Column], list[Column]]:
+def columns_of(raw: RawColumn) -> tuple[list[RawColumn], list[RawColumn]]:
     """The columns of a `Table` of Glue's API that are no partition keys, and those that are; each once."""
     listed = _listed((raw.get("StorageDescriptor") or {}).get("Columns"))
     keys = _listed(raw.get("PartitionKeys"))
@@ -51,7 +51,7 @@ def columns_of(raw: Column) -> tuple[list[Column], list[Column]]:
     return [each for each in _distinct(listed) if _name(each) not in names], keys
 
 
-def _listed(value: object) -> list[Column]:
+def _listed(value: object) -> list[RawColumn]:
     """The columns that a table has now: Iceberg also lists dropped ones, marked as no longer current."""
     return [
         each
@@ -61,19 +61,19 @@ def _listed(value: object) -> list[Column]:
     ]
 
 
-def _distinct(columns: Iterable[Column]) -> list[Column]:
+def _distinct(columns: Iterable[RawColumn]) -> list[RawColumn]:
     """The columns in their order, without later ones of a name that came before."""
-    found: dict[str, Column] = {}
+    found: dict[str, RawColumn] = {}
     for each in columns:
         found.setdefault(_name(each), each)
     return list(found.values())
 
 
-def _name(column: Column) -> str:
+def _name(column: RawColumn) -> str:
     return str(column.get("Name")).lower()
 
 
-def _of_spark(parameters: Mapping[str, str]) -> list[Column] | None:
+def _of_spark(parameters: Mapping[str, str]) -> list[RawColumn] | None:
     """The columns that Spark keeps; None if there are none, or they cannot be read."""
     try:
         fields = json.loads(_text(parameters))["fields"]
@@ -95,7 +95,7 @@ def _partition_columns(parameters: Mapping[str, str]) -> Iterator[str]:
         yield name.lower()
 
 
-def _column(field: Mapping[str, Any]) -> Column:
+def _column(field: Mapping[str, Any]) -> RawColumn:
     metadata = field.get("metadata") or {}
     kind = metadata.get(_BOUNDED) or _type(field["type"])
     return {"Name": field["name"], "Type": kind, "Comment": metadata.get("comment")}

@@ -12,12 +12,15 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.iceberg.catalogs import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import TableAccessDeniedError
-from lineage_bridge_dagster.catalogs.iceberg.tables import read_tables
+from lineage_bridge_dagster.catalogs.errors import AccessDeniedError
+from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import read_tables
 from lineage_bridge_dagster.catalogs.rest.enrichment import without_other_catalogs
 from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
-from lineage_bridge_dagster.catalogs.rest.tableflow import TAKES_NO_PROPERTIES, enrich_from_tableflow
+from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import (
+    TAKES_NO_PROPERTIES,
+    enrich_from_tableflow,
+)
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
@@ -243,7 +246,7 @@ def test_a_session_that_expired_is_renewed(
     # A key that was deleted since then renews nothing.
     monkeypatch.setattr(bucket.rest.issuer, "now", lambda: now() + 48 * 3600)
     monkeypatch.setattr(bucket.rest.issuer, "clients", {})
-    with pytest.raises(TableAccessDeniedError, match="invalid_client"):
+    with pytest.raises(AccessDeniedError, match="invalid_client"):
         read_tables(opened)
 
 

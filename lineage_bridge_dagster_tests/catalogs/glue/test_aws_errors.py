@@ -14,8 +14,7 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
-from lineage_bridge_dagster.catalogs.glue.errors import translate
-from lineage_bridge_dagster.catalogs.writing.errors import (
+from lineage_bridge_dagster.catalogs.errors import (
     AccessDeniedError,
     AmbiguousError,
     CallError,
@@ -25,6 +24,7 @@ from lineage_bridge_dagster.catalogs.writing.errors import (
     ThrottledError,
     UnreachableError,
 )
+from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 
 
 def response(code: str, status: int = 400, retries: int = 0) -> CallError:

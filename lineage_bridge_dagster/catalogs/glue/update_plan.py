@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
+from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.request_size import TooLarge, fitting
-from lineage_bridge_dagster.catalogs.glue.tables import GlueTable
-from lineage_bridge_dagster.catalogs.writing.plans import Hold, NoChange, Refuse, TableState
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision
 from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
@@ -33,7 +33,7 @@ MAX_KEY_BYTES = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class TableUpdate:
     """Call `UpdateTable` with `table_input`, bound to the version of `table`.
 
     Attributes:
@@ -54,11 +54,11 @@ class Update:
         return str(self.table_input.get("Description", ""))
 
     @property
-    def before(self) -> TableState:
+    def before(self) -> TableRevision:
         return self.table.state
 
     @property
-    def after(self) -> TableState:
+    def after(self) -> TableRevision:
         """With the version that the update makes; None if the current one is not a number.
 
         "A VersionID is a string representation of an integer. Each version is incremented by 1." (Glue's API
@@ -66,10 +66,10 @@ class Update:
         """
         version = self.table.version_id
         next_version = str(int(version) + 1) if version and version.isdecimal() else None
-        return TableState(next_version, self.parameters, self.description, self.before.uuid)
+        return TableRevision(next_version, self.parameters, self.description, self.before.uuid)
 
 
-Plan = NoChange | Update | Refuse | Hold
+Plan = NoChange | TableUpdate | Refuse | Hold
 
 
 def plan_update(
@@ -128,7 +128,7 @@ def plan_update(
             parameters |= {**wanted, KEY_DIGEST: wanted_digest, KEY_LAST_SYNCED: now}
             if options.owner:
                 parameters[KEY_OWNER] = options.owner
-    return Update(table, table_input_of(table, parameters, description), removal=document is None)
+    return TableUpdate(table, table_input_of(table, parameters, description), removal=document is None)
 
 
 def refusal(table: GlueTable) -> str | None:
