@@ -109,7 +109,7 @@ def sources(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Sources:
     def create(settings: AwsSettings, **_: object) -> None:
         raise Used(settings)
 
-    for function in ("glue.client.glue_client", "config.aws.s3_client"):
+    for function in ("catalogs.glue.client.glue_client", "config.aws.s3_client"):
         monkeypatch.setattr(f"lineage_bridge_dagster.{function}", create)
     monkeypatch.setattr("lineage_bridge_dagster.cli.push.load_or_discover", lambda _: None)
     monkeypatch.chdir(tmp_path)
