@@ -45,6 +45,7 @@ ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "sc
 ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
+ALLOWED["api"] = {"catalogs", "config", "discovery", "lineage", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = {

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lineage_bridge_dagster.cli.output import err
-from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.lineage.discovery import Discovery
 
 graph_option = click.option(
@@ -41,31 +39,11 @@ def discover(last: Discovery | None = None) -> Discovery:
         ConfigurationError: there is no Confluent key.
     """
     from lineage_bridge_dagster.discovery import discover as discovery
+    from lineage_bridge_dagster.discovery.settings import discovery_settings
 
-    settings = confluent_settings()
+    settings = discovery_settings()
     with discovering() as progress:
         return discovery.discover(settings, last, progress=progress)
-
-
-def confluent_settings(given: Mapping[str, Any] | None = None) -> Settings:
-    """Read the settings of a discovery.
-
-    Args:
-        given: fields of `confluent` that take precedence; empty ones count as unset.
-
-    Raises:
-        ConfigurationError: there is no Confluent key, or a setting is malformed.
-    """
-    from lineage_bridge_dagster.config.settings import Settings
-
-    settings = Settings.from_env(given={"confluent": given or {}})
-    if not settings.confluent.credentials:
-        raise ConfigurationError(
-            "No Confluent key is set.",
-            hint="Set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET, in the environment or in .env; "
-            "or pass a lineage_graph.json with --graph.",
-        )
-    return settings
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lineage_bridge_dagster.cli.graph import confluent_settings, discovering
+from lineage_bridge_dagster.cli.graph import discovering
 from lineage_bridge_dagster.cli.output import err, exit_by_coverage, print_glue_tables
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableCommand
@@ -73,6 +73,7 @@ def main(
     from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
     from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.discovery.discover import discover, discover_confluent_only
+    from lineage_bridge_dagster.discovery.settings import discovery_settings
     from lineage_bridge_dagster.lineage import graph_json
     from lineage_bridge_dagster.lineage.sql_policy import limited
 
@@ -87,7 +88,7 @@ def main(
         discovery = enrich(known, client, region=client.meta.region_name, sql=sql)
     else:
         given = {"environments": list(environments), "clusters": list(clusters)}
-        settings = confluent_settings(given)
+        settings = discovery_settings(given)
         with discovering() as progress:
             read = discover_confluent_only if no_enrich else discover
             discovery = read(settings, progress=progress)

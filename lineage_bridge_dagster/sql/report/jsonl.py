@@ -15,7 +15,7 @@ from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Writer
 from lineage_bridge_dagster.sql.flink.names import known_part, resolved_lineage
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.ksql import derivation as ksql
-from lineage_bridge_dagster.sql.ksql.parser import parse_text
+from lineage_bridge_dagster.sql.ksql.parser import KsqlText, parse_text
 from lineage_bridge_dagster.sql.ksql.scopes import Table
 from lineage_bridge_dagster.sql.ksql.syntax import Column
 from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
@@ -73,7 +73,7 @@ def column_records(
 
     def records(chunk: Sequence[_Line]) -> Iterator[dict[str, Any]]:
         for line, text in zip(chunk, parse([line["sql"] for line in chunk]), strict=True):
-            (columns,) = derive_columns([text], _schemas(line.get("schemas")))
+            (columns,) = derive_columns([text], schemas_by_name(line.get("schemas")))
             yield {**lineage_record(line, completed(text)), **_columns(columns)}
 
     return _records(lines, records)
@@ -84,16 +84,21 @@ def ksql_column_records(lines: Iterable[_Line]) -> Iterator[dict[str, Any]]:
 
     def records(chunk: Sequence[_Line]) -> Iterator[dict[str, Any]]:
         for line in chunk:
-            text, schemas = parse_text(line["sql"]), _schemas(line.get("schemas"))
-
-            def table(name: str, schemas: Schemas | None = schemas) -> Table | None:
-                names = schemas((name,)) if schemas else None
-                return None if names is None else Table.of(name, map(Column, names))
-
-            columns = ksql.derive_columns(text, table)
+            text = parse_text(line["sql"])
+            columns = ksql_columns(text, schemas_by_name(line.get("schemas")))
             yield {**lineage_record(line, text.lineage), **_columns(columns)}
 
     return _records(lines, records)
+
+
+def ksql_columns(text: KsqlText, schemas: Schemas | None) -> TextColumns:
+    """Column lineage of a text of ksqlDB; schemas are by stream or table."""
+
+    def table(name: str) -> Table | None:
+        names = schemas((name,)) if schemas else None
+        return None if names is None else Table.of(name, map(Column, names))
+
+    return ksql.derive_columns(text, table)
 
 
 def completed(text: ParsedText) -> TextLineage:
@@ -141,7 +146,8 @@ def _records(
                 yield lineage_record(line, TextLineage.failed(error))
 
 
-def _schemas(value: Any) -> Schemas | None:
+def schemas_by_name(value: Any) -> Schemas | None:
+    """Columns by table, named by its last part or by all its parts with dots between; others are ignored."""
     if not isinstance(value, Mapping):
         return None
     known = {
