@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "config": {"dagster_internals"},
     "catalogs": {"config", "lineage"},
     "sql": {"jars", "lineage"},
-    "confluent": {"config", "lineage", "schemas", "sql"},
+    "confluent": {"config", "jars", "lineage", "schemas", "sql"},
     "discovery": {"catalogs", "config", "confluent", "lineage", "sql"},
     "specs": {"catalogs", "config", "dagster_internals", "lineage"},
     "spark": {

@@ -14,6 +14,7 @@ from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.connect import OFFSETS
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
+from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import EXPRESSIONS
 from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetched, fetch
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
@@ -90,6 +91,7 @@ def discover(
             missing and there is SQL to parse.
     """
     recorder = ScopeRecorder(progress)
+    EXPRESSIONS.try_again()
     offsets = OffsetCache(last, clock()) if settings.connector_offsets else None
     with ConfluentSession(settings, transport) as session:
         fetched = fetch(session, recorder, offsets)
@@ -169,15 +171,23 @@ def _add_cluster(builder: Builder, recorder: ScopeRecorder, cluster: ClusterList
     place = cluster.place
     kafka = recorder.coverage.get(place.scope("kafka"))
     denied = kafka is not None and kafka.status is Status.DENIED
+    unevaluated = EXPRESSIONS.unevaluated
     incomplete = add_connectors(
         builder, place, cluster.connectors, topics_failed=not denied, offsets=cluster.offsets
     )
+    reasons = []
     if incomplete:
-        reason = (
+        reasons.append(
             f"The topics of {place.cluster.label} are not all known, so the connectors "
-            f"{', '.join(sorted(incomplete))} may lack topics. {kafka.reason if kafka else ''}"
+            f"{', '.join(sorted(incomplete))} may lack topics. {kafka.reason if kafka else ''}".strip()
         )
-        _report_partial(recorder, place.scope("connect"), reason.strip())
+    if EXPRESSIONS.unevaluated > unevaluated:
+        reasons.append(
+            f"Regular expressions in connector configurations could not be evaluated, so connectors of "
+            f"{place.cluster.label} may lack topics and datasets: {EXPRESSIONS.problem}"
+        )
+    if reasons:
+        _report_partial(recorder, place.scope("connect"), " ".join(reasons))
     add_tableflow(builder, place, cluster.tableflow, cluster.integrations)
     for line in add_mirrors(builder, place, cluster.mirrors, cluster.links):
         recorder.progress(f"{place.cluster.label}: {line}")

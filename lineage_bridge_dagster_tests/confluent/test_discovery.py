@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from lineage_bridge_dagster.confluent.connectors.java_regex import patterns
 from lineage_bridge_dagster.confluent.discovery import require_environments
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.jars import worker
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Status
@@ -22,11 +25,14 @@ from lineage_bridge_dagster_tests.confluent.discovered import (
     Run,
     edges,
     node,
+    reason,
     status,
 )
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     cluster,
+    connect_path,
+    connector,
     failure,
     flink_path,
     listing,
@@ -93,6 +99,31 @@ def test_discovery_is_deterministic(run: Run) -> None:
     assert first.graph.nodes == second.graph.nodes
     assert list(first.graph.edges) == list(second.graph.edges)
     assert list(first.coverage) == list(second.coverage)
+
+
+def test_without_java_expressions_are_unknown_and_what_they_told_before_is_kept(
+    run: Run, world: FakeConfluent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = {"connector.class": "S3_SINK", "topics.regex": "ord.*", "s3.bucket.name": "archive"}
+    world.routes[connect_path("lkc-a")] = connector("s3-archive", "sink", config)
+    last = carry_forward(run(), None)
+    assert (ORDERS_A, ARCHIVE) in edges(last, EdgeType.CONSUMES)
+
+    def no_java() -> Path:
+        raise ConfigurationError("no Java was found", hint="apt-get install it")
+
+    monkeypatch.setattr(worker, "java", no_java)
+    patterns.EXPRESSIONS.close()
+    found = run()
+    assert status(found, "connect", *A) is Status.PARTIAL
+    assert "could not be evaluated" in reason(found, "connect", *A)
+    assert "no Java was found apt-get install it" in reason(found, "connect", *A)
+    (warning,) = node(found, ARCHIVE).attributes["warnings"]
+    assert warning.startswith("topics.regex cannot be applied: 'ord.*': it cannot be evaluated")
+    assert (ORDERS_A, ARCHIVE) not in edges(found, EdgeType.CONSUMES)
+    assert (ORDERS_A, ARCHIVE) in edges(carry_forward(found, last), EdgeType.CONSUMES)
+    monkeypatch.undo()
+    assert run().coverage.complete
 
 
 @pytest.mark.parametrize("code", [401, 403, 500])

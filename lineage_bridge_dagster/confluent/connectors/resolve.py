@@ -9,7 +9,7 @@ from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolv
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, evaluated
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.topics import dlq_topic, report_topics, sink_topics
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
@@ -25,16 +25,22 @@ _UNKNOWN_CLASS = 0.6
 def resolve(connector: ConnectorRecord, cluster_topics: Collection[str]) -> ConnectorLineage:
     """What a connector reads and writes. Never raises on a configuration, but adds warnings.
 
+    Regular expressions are evaluated in a JVM. For many connectors, call it within `evaluated`.
+
     Args:
         connector: The connector, as listed by the Connect API.
         cluster_topics: All topics of its cluster, to resolve expressions and prefixes. Pass `ExistingTopics`
             for several connectors, so that they are sorted only once.
     """
+    topics = ExistingTopics.of(cluster_topics)
+    return evaluated([lambda: _resolve(connector, topics)])[0]
+
+
+def _resolve(connector: ConnectorRecord, topics: ExistingTopics) -> ConnectorLineage:
     config = Config(connector.config)
     class_name = config.get("connector.class", "confluent.custom.connector.class")
     family = family_of(class_name)
     direction = _direction(connector, config, family)
-    topics = ExistingTopics.of(cluster_topics)
     if family is None:
         return _unknown(connector, config, class_name, direction, topics)
     read = _source if family.source is not None else _sink

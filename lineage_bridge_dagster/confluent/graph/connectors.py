@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import with_evidence
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.java_regex import evaluated
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, Place, absent_warning
 from lineage_bridge_dagster.confluent.offset_cache import OffsetEvidence
 from lineage_bridge_dagster.lineage import ids
@@ -44,7 +46,9 @@ def add_connectors(
     incomplete: list[str] = []
     topics = ExistingTopics(builder.topics.get(place.key, ()))
     fully_listed = place.key in builder.fully_listed
-    for connector in connectors:
+
+    def lineages(connector: ConnectorRecord) -> tuple[ConnectorLineage, ConnectorLineage]:
+        """The connector's lineage, and what its configuration alone declares."""
         lineage = declared = resolve(connector, topics)
         found = (offsets or {}).get(connector.name, OffsetEvidence())
         if found.names:
@@ -58,6 +62,11 @@ def add_connectors(
             )
         if found.problem:
             lineage = replace(lineage, warnings=(*lineage.warnings, _unread_offsets(found)))
+        return lineage, declared
+
+    listed = list(connectors)
+    found = evaluated([partial(lineages, connector) for connector in listed])
+    for connector, (lineage, declared) in zip(listed, found, strict=True):
         _add(builder, place, connector, lineage, declared)
         data_topics = set(lineage.topics_read) | set(lineage.topics_written)
         data_topics -= {*lineage.dlq_topics, *lineage.report_topics}

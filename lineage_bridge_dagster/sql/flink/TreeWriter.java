@@ -48,12 +48,6 @@ public class TreeWriter {
     public final StringBuilder out = new StringBuilder();
     private int count = 0;
 
-    public static String error(String message, int line, int column) {
-        StringBuilder json = new StringBuilder("{\"error\":");
-        quote(json, String.valueOf(message));
-        return json.append(",\"line\":").append(line).append(",\"column\":").append(column).append("}").toString();
-    }
-
     /** Adds a node with all below it. Returns its index, or -1. */
     public int write(SqlNode node) {
         if (node instanceof SqlIdentifier) {
@@ -400,7 +394,7 @@ public class TreeWriter {
         this.out.append(this.count == 0 ? "" : ",").append("[\"ID\",[");
         for (int i = 0; i < names.size(); i++) {
             this.out.append(i == 0 ? "" : ",");
-            quote(this.out, (String) names.get(i));
+            TextWorker.quote(this.out, (String) names.get(i));
         }
         this.out.append("],[").append(pos.getLineNum()).append(",").append(pos.getColumnNum()).append("]]");
         return this.count++;
@@ -408,28 +402,12 @@ public class TreeWriter {
 
     private int call(String kind, String name, int[] children) {
         this.out.append(this.count == 0 ? "" : ",").append("[\"").append(kind).append("\",");
-        quote(this.out, name);
+        TextWorker.quote(this.out, name);
         this.out.append(",[");
         for (int i = 0; i < children.length; i++) {
             this.out.append(i == 0 ? "" : ",").append(children[i]);
         }
         this.out.append("]]");
         return this.count++;
-    }
-
-    private static void quote(StringBuilder json, String text) {
-        json.append('"');
-        for (int i = 0; i < text.length(); i++) {
-            char c = text.charAt(i);
-            if (c == '"' || c == '\\') {
-                json.append('\\').append(c);
-            } else if (c < 0x20 || c > 0x7e) {
-                String hex = Integer.toHexString(c);
-                json.append("\\u").append("0000".substring(hex.length())).append(hex);
-            } else {
-                json.append(c);
-            }
-        }
-        json.append('"');
     }
 }

@@ -7,15 +7,14 @@ does not. It is Java, so it runs in a small process beside this one, started wit
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from lineage_bridge_dagster.jars.gateway import JvmDied
+from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.jars.worker import Answer, JvmProgram, JvmWorker, batches
 from lineage_bridge_dagster.sql.flink import dialect
-from lineage_bridge_dagster.sql.flink.process import PYSPARK_JARS, ParserProcess
 from lineage_bridge_dagster.sql.flink.split import Piece, split
 from lineage_bridge_dagster.sql.flink.tables import statement_of
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
@@ -24,14 +23,23 @@ from lineage_bridge_dagster.sql.statement import UNKNOWN_KIND, Position, Stateme
 MAX_CHARS = 4 * 1024 * 1024
 """Longest text that is parsed. No Flink service accepts a longer one."""
 
-_BATCH_STATEMENTS = 200
-_BATCH_CHARS = 512 * 1024
+PROGRAM = JvmProgram(
+    name="Flink's SQL parser",
+    died_on="the parser's process died on this statement",
+    package=__package__,
+    sources=("TreeWriter.java", "FlinkTrees.java"),
+    # Loaded by flink-sql-parser and Calcite while they parse.
+    pyspark_jars=("guava", "slf4j-api", "commons-math3"),
+    # As in Flink's planner: literals may contain any character.
+    options=("-Xmx192m", "-Dcalcite.default.charset=utf8"),
+    # None of tens of thousands of statements needed a tenth of it.
+    milliseconds=20_000,
+    archives=lambda: jars.ensure("flink"),
+)
+
 _AT = re.compile(r"\s*(?:at|From|from) line \d+, column \d+(?: to line \d+, column \d+)?")
 _ENCOUNTERED = re.compile(r'^Encountered "(.*)"')
 _LITERAL = re.compile(r"(?<!keyword )'[^']*'")
-
-_Response = dict[str, Any]
-"""The process's response for one statement: `{"root", "nodes"}` or `{"error", "line", "column"}`."""
 
 
 class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
@@ -46,10 +54,8 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
     """
 
     def __init__(self, *, java: Path | None = None, classpath: Sequence[Path] | None = None) -> None:
-        self._java = java
-        self._classpath = classpath
-        self._lock = threading.RLock()
-        self._process: ParserProcess | None = None
+        program = PROGRAM if classpath is None else replace(PROGRAM, archives=lambda: classpath)
+        self._worker = JvmWorker(program, java)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -57,15 +63,11 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
     @property
     def pid(self) -> int | None:
         """Process id of the JVM; None while it is not running."""
-        process = self._process
-        return process.pid if process is not None and process.usable else None
+        return self._worker.pid
 
     def close(self) -> None:
         """End the JVM; the next call of `parse` starts another."""
-        with self._lock:
-            if self._process is not None:
-                process, self._process = self._process, None
-                process.close()
+        self._worker.close()
 
     def parse(self, texts: Sequence[str]) -> list[TextLineage]:
         """The tables that each text reads and writes, as `parse_trees`."""
@@ -80,7 +82,7 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
             ConfigurationError: Java is missing or older than 17, or a jar is missing.
             LineageBridgeError: The parser's process does not start.
         """
-        for batch in _batches(texts):
+        for batch in batches(texts):
             yield from self._parse_batch(batch)
 
     def _parse_batch(self, texts: Sequence[str]) -> list[ParsedText]:
@@ -100,63 +102,19 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
         return parsed
 
     def _parse_pieces(self, pieces: Sequence[Piece]) -> list[tuple[Statement, Tree | None]]:
-        responses = self._responses([dialect.prepare(piece) for piece in pieces])
+        responses = self._worker.answers([dialect.prepare(piece) for piece in pieces])
         retries = [
             (i, text)
             for i, response in enumerate(responses)
             if "error" in response and (text := dialect.retry(pieces[i]))
         ]
-        for (i, _), response in zip(retries, self._responses([text for _, text in retries]), strict=True):
+        for (i, _), response in zip(
+            retries, self._worker.answers([text for _, text in retries]), strict=True
+        ):
             # Rejected again: the later of the two errors is not due to Confluent's extensions.
             if "error" not in response or _place(response) > _place(responses[i]):
                 responses[i] = response
         return [_statement(piece, response) for piece, response in zip(pieces, responses, strict=True)]
-
-    def _responses(self, texts: Sequence[str]) -> list[_Response]:
-        with self._lock:
-            return [response for batch in _batches(texts) for response in self._send(batch)]
-
-    def _send(self, texts: Sequence[str]) -> list[_Response]:
-        """Send a batch, again and again until every text has its response."""
-        responses: list[_Response] = []
-        while len(responses) < len(texts):
-            rest = texts[len(responses) :]
-            received = self._try_send(rest)
-            if received is None:
-                # The process died twice on these: halve them until the statement that kills it is isolated.
-                if len(rest) == 1:
-                    received = [{"error": "the parser's process died on this statement"}]
-                else:
-                    middle = len(rest) // 2
-                    received = self._send(rest[:middle]) + self._send(rest[middle:])
-            responses += received
-        return responses
-
-    def _try_send(self, texts: Sequence[str]) -> list[_Response] | None:
-        """Responses to the first texts, at least one; None when the process died on them twice."""
-        for _ in range(2):
-            try:
-                responses = self._running().parse(texts)
-            except JvmDied:
-                self.close()
-                continue
-            if responses and responses[-1].get("fatal"):
-                self.close()
-            if responses:
-                return responses
-        return None
-
-    def _running(self) -> ParserProcess:
-        if self._process is not None and not self._process.usable:
-            self.close()
-        if self._process is None:
-            # Imported here: resolving names and reading the cache need neither Java nor jars.
-            from lineage_bridge_dagster import jars
-
-            java = self._java or jars.java()
-            classpath = [*(self._classpath or jars.ensure("flink")), *jars.pyspark_jars(*PYSPARK_JARS)]
-            self._process = ParserProcess(java, classpath)
-        return self._process
 
 
 def error_message(raw: str) -> str:
@@ -172,25 +130,11 @@ def error_message(raw: str) -> str:
     return _LITERAL.sub("'...'", _AT.sub("", first)).strip().rstrip(".,")
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Batches that fit into one call; a text larger than that is a batch of its own."""
-    batch: list[str] = []
-    chars = 0
-    for text in texts:
-        if batch and (len(batch) == _BATCH_STATEMENTS or chars + len(text) > _BATCH_CHARS):
-            yield batch
-            batch, chars = [], 0
-        batch.append(text)
-        chars += len(text)
-    if batch:
-        yield batch
-
-
-def _place(response: _Response) -> tuple[int, int]:
+def _place(response: Answer) -> tuple[int, int]:
     return response.get("line", 0), response.get("column", 0)
 
 
-def _statement(piece: Piece, response: _Response) -> tuple[Statement, Tree | None]:
+def _statement(piece: Piece, response: Answer) -> tuple[Statement, Tree | None]:
     if "error" not in response:
         tree = Tree.of(response)
         return statement_of(tree), tree

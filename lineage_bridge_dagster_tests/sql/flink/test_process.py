@@ -10,14 +10,16 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.sql.flink import process
+from lineage_bridge_dagster.jars import worker
+from lineage_bridge_dagster.jars.worker import WorkerProcess
+from lineage_bridge_dagster.sql.flink import parser as flink_parser
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 pytestmark = pytest.mark.xdist_group("flink")
@@ -42,9 +44,9 @@ def wait_until_gone(pid: int) -> bool:
 
 
 def test_only_the_statement_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    impatient = replace(flink_parser.PROGRAM, milliseconds=1000)
+    monkeypatch.setattr(flink_parser, "PROGRAM", impatient)
     with FlinkSqlParser() as parser:
-        parser.parse([GOOD])
-        monkeypatch.setattr(process, "STATEMENT_MILLISECONDS", 1000)
         slow = "SELECT * FROM t WHERE " + " OR ".join(f"a = {i}" for i in range(60_000))
         before, odd, after = parser.parse([GOOD, slow, "INSERT INTO e SELECT * FROM u"])
         assert odd.error == "the parser took longer than 1000 ms"
@@ -77,14 +79,14 @@ def test_process_killed_during_a_batch_loses_no_statement() -> None:
 
 
 def test_only_the_statement_that_kills_the_process_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = process.ParserProcess.parse
+    real = WorkerProcess.answers
 
-    def deadly(self: process.ParserProcess, texts: list[str]) -> list[dict[str, object]]:
+    def deadly(self: WorkerProcess, texts: list[str]) -> list[dict[str, object]]:
         if any("deadly" in text for text in texts):
             os.kill(self.pid, signal.SIGKILL)
         return real(self, texts)
 
-    monkeypatch.setattr(process.ParserProcess, "parse", deadly)
+    monkeypatch.setattr(WorkerProcess, "answers", deadly)
     with FlinkSqlParser() as parser:
         lineages = parser.parse([GOOD, "SELECT deadly FROM t", "SELECT * FROM u"])
     assert [line.error for line in lineages] == [None, "the parser's process died on this statement", None]
@@ -187,7 +189,7 @@ def test_missing_java_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) 
     def no_java() -> Path:
         raise ConfigurationError("no Java", hint="apt-get install openjdk-17-jre-headless")
 
-    monkeypatch.setattr(jars, "java", no_java)
+    monkeypatch.setattr(worker, "java", no_java)
     with FlinkSqlParser() as parser, pytest.raises(ConfigurationError, match="no Java"):
         parser.parse([GOOD])
 

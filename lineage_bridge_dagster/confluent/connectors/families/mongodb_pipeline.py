@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors.alternatives import alternatives
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, compile_java
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, finds
 
 _FIELDS = ("ns.db", "ns.coll")
 #: Conditions nested deeper than this are not written by people, and not read.
@@ -134,7 +134,7 @@ def _may_have(condition: Any, name: str) -> bool:
     if isinstance(condition.get("$regex"), str):
         flags = "(?i)" if "i" in str(condition.get("$options", "")) else ""
         try:
-            return compile_java(flags + condition["$regex"]).search(name) is not None
+            return finds(flags + condition["$regex"], name)
         except BadRegexError:
             return True
     return True

@@ -14,8 +14,8 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
-    JavaRegex,
-    compile_java,
+    check,
+    full_matches,
     literal,
 )
 
@@ -48,7 +48,7 @@ class MongoTopicNames:
     prefix: str = ""
     suffix: str = ""
     simple: dict[str, str] = field(default_factory=dict)
-    patterns: list[tuple[JavaRegex, str]] = field(default_factory=list)
+    patterns: list[tuple[str, str]] = field(default_factory=list)
     wildcard: str = ""
 
     @classmethod
@@ -66,7 +66,8 @@ class MongoTopicNames:
                 names.simple[key] = topic
             else:
                 try:
-                    names.patterns.append((compile_java(key[1:]), topic))
+                    check(key[1:])
+                    names.patterns.append((key[1:], topic))
                 except BadRegexError as error:
                     warnings.append(f"topic.namespace.map: cannot apply {error}")
         return cls(names.separator, names.prefix, names.suffix, names.simple, names.patterns, wildcard)
@@ -82,7 +83,7 @@ class MongoTopicNames:
         if database in self.simple:
             return f"{self.simple[database]}{self.separator}{collection}"
         for pattern, template in self.patterns:
-            if pattern.fullmatch(space):
+            if full_matches(pattern, [space]):
                 return self._filled(template, self._variables(database, collection))
         return self.wildcard or f"{database}{self.separator}{collection}"
 
@@ -103,7 +104,7 @@ class MongoTopicNames:
 
     def listed(self, database: str) -> Iterator[tuple[str, str]]:
         """The database and the name of each collection that the map names."""
-        named = [name for pattern, _ in self.patterns for name in alternatives(pattern.pattern)]
+        named = [name for pattern, _ in self.patterns for name in alternatives(pattern)]
         for space in (*self.simple, *named):
             head, _, collection = space.partition(".")
             if collection and database in ("", head):
@@ -112,7 +113,7 @@ class MongoTopicNames:
     def collected(self, database: str) -> Iterator[str]:
         """The topics that the map gives to an unknown number of collections."""
         for pattern, template in self.patterns:
-            named = alternatives(pattern.pattern)
+            named = alternatives(pattern)
             if not named and not _VARIABLE.search(template) and _may_start(pattern, database):
                 yield f"{self.prefix}{template}{self.suffix}"
         if self.wildcard and database not in self.simple:
@@ -166,8 +167,8 @@ class MongoTopicNames:
         return start, re.compile(rest, re.DOTALL), database
 
 
-def _may_start(pattern: JavaRegex, database: str) -> bool:
+def _may_start(pattern: str, database: str) -> bool:
     """Whether an expression may match collections of a database: what comes before its first special sign."""
-    plain = re.match(r"(?:[\w$#-]|\\\.)*", pattern.pattern)
+    plain = re.match(r"(?:[\w$#-]|\\\.)*", pattern)
     start = literal(plain[0]) if plain else ""
     return not database or f"{database}.".startswith(start) or start.startswith(f"{database}.")

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     sink_family,
     source_family,
 )
-from lineage_bridge_dagster.confluent.connectors.java_regex import compile_java
+from lineage_bridge_dagster.confluent.connectors.java_regex import matched_groups
 
 
 def s3_object(bucket: str, path: str = "") -> str:
@@ -54,10 +54,9 @@ def _topics_dir(config: Config) -> str:
 def _captured(config: Config, topic: str) -> str:
     """`topics.dir` with `${n}` replaced by the groups of `topic.capture.groups.regex`."""
     folder, pattern = _topics_dir(config), config.get("topic.capture.groups.regex")
-    match = compile_java(pattern).fullmatch(topic) if pattern else None
-    if match is None:
+    groups = matched_groups(pattern, topic) if pattern else None
+    if groups is None:
         return folder
-    groups = [match[0], *match.groups("")]
     return re.sub(
         r"\$\{(\d{1,3})\}", lambda found: groups[n] if (n := int(found[1])) < len(groups) else "", folder
     )

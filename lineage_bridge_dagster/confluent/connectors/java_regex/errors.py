@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class BadRegexError(ValueError):
-    """An expression that is invalid, that we cannot run as Java does, or that runs for too long."""
+    """An expression that is invalid, that runs for too long, or that nobody could evaluate."""
 
 
 class SlowRegexError(BadRegexError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, compile_java
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, check, full_matches
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
     Step,
@@ -60,8 +60,8 @@ def _test(transform: TransformSettings, label: str) -> Test:
         transform.warn(f"predicates does not list {label}: add it to predicates")
     if kind == "TopicNameMatches":
         (pattern,) = predicate.required("pattern")
-        compiled = compile_java(pattern)
-        return lambda name: name.tested(compiled.matches)
+        check(pattern)
+        return lambda name: name.tested(lambda text: bool(full_matches(pattern, [text])))
     if kind not in _BY_RECORD:
         transform.warn(f"the predicate {kind} is unknown; it may or may not apply to a record")
     return depends

@@ -10,10 +10,13 @@ from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
-    JavaRegex,
-    compile_java,
+    Syntax,
+    capturing_groups,
+    check,
+    full_matches,
+    replace_whole,
+    replacement_parts,
 )
-from lineage_bridge_dagster.confluent.connectors.java_regex.pattern import Syntax
 from lineage_bridge_dagster.confluent.connectors.transforms.cases import CASE_FORMATS, NAMING_STYLES
 from lineage_bridge_dagster.confluent.connectors.transforms.dates import BadDateFormatError, timestamp
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName, Variable, variable_of
@@ -60,14 +63,14 @@ def _regex_router(
 
     def build(settings: TransformSettings) -> Effect:
         pattern, text = settings.required(regex, replacement)
-        compiled = compile_java(pattern, syntax)
+        check(pattern, syntax)
         try:
-            compiled.parts(text)
+            check(pattern, syntax, text)
         except BadRegexError as error:
             settings.warn(f"{error}: it fails on each topic that {regex} matches")
 
         def rename(name: str) -> str:
-            return compiled.replace_whole(text, name) or (name if keeps_empty else "")
+            return replace_whole(pattern, text, name, syntax) or (name if keeps_empty else "")
 
         return Effect(lambda name: [name.mapped(rename)])
 
@@ -154,11 +157,12 @@ def _by_record(what: str) -> Builder:
 def _content_based_router(settings: TransformSettings) -> Effect:
     """A script returns the topic, or null for no change. Source: `ContentBasedRouter` of Debezium."""
     regex = settings.get("topic.regex")
-    only = compile_java(regex) if regex else None
+    if regex:
+        check(regex)
     settings.warn("a script decides on the topic, which is not known")
 
     def step(name: TopicName) -> list[TopicName]:
-        if only is not None and name.tested(only.matches) is False:
+        if regex and name.tested(lambda text: bool(full_matches(regex, [text]))) is False:
             return [name]
         return [name.unsure(), name.unknown().unsure()]
 
@@ -189,9 +193,10 @@ def _event_router(settings: TransformSettings) -> Effect:
     """
     pattern = settings.get("route.topic.regex", "(?<routedByValue>.*)")
     replacement = settings.get("route.topic.replacement", "outbox.event.${routedByValue}")
-    compiled = _any_syntax(pattern)
-    name = TopicName(_parts(compiled, replacement))
-    if name.exact and variable_of("", compiled.pattern).is_open:
+    syntax = _any_syntax(pattern)
+    check(pattern, syntax, replacement)
+    name = TopicName(_parts(pattern, syntax, replacement))
+    if name.exact and variable_of("", pattern).is_open:
         # Whatever the column holds.
         return _renamed(lambda _name: replacement)
     if not name.is_telling:
@@ -206,21 +211,21 @@ def _event_router(settings: TransformSettings) -> Effect:
     return Effect(lambda before: [replace(name, sure=before.sure)], BY_RECORD)
 
 
-def _any_syntax(pattern: str) -> JavaRegex:
+def _any_syntax(pattern: str) -> Syntax:
     try:
-        return compile_java(pattern)
+        check(pattern)
     except BadRegexError:
-        return compile_java(pattern, "re2")
+        check(pattern, "re2")
+        return "re2"
+    return "java"
 
 
-def _parts(compiled: JavaRegex, replacement: str) -> tuple[str | Variable, ...]:
+def _parts(pattern: str, syntax: Syntax, replacement: str) -> tuple[str | Variable, ...]:
     """A replacement, with a variable for each group."""
-    names = {number: name for name, number in compiled.translation.names.items()}
+    groups = capturing_groups(pattern, syntax)
     return tuple(
-        part
-        if isinstance(part, str)
-        else variable_of(names.get(part, str(part)), compiled.group_source(part))
-        for part in compiled.parts(replacement)
+        part if isinstance(part, str) else variable_of(groups[part][0] or str(part), groups[part][1])
+        for part in replacement_parts(replacement, groups)
     )
 
 

@@ -7,15 +7,15 @@ import pytest
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
     SlowRegexError,
-    compile_java,
+    check,
     full_matches,
-    pattern,
+    jvm,
 )
 
 
 @pytest.mark.parametrize(
     ("expression", "name"),
-    [("(a|aa)+b", "a" * 249), ("(.*?,){60}P", "1," * 120)],
+    [("(a|aa)+bc?(?=\\1)", "a" * 249), ("(.*?,){60}P", "1," * 120)],
     ids=["alternatives", "repeats"],
 )
 def test_expression_that_takes_too_long_says_so(expression: str, name: str) -> None:
@@ -24,8 +24,17 @@ def test_expression_that_takes_too_long_says_so(expression: str, name: str) -> N
 
 
 def test_fast_names_are_run_even_after_the_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern, "CALL_SECONDS", 0.0)
+    monkeypatch.setattr(jvm, "CALL_READS", 0)
     assert full_matches("a+", ["aa", "b"]) == ["aa"]
+
+
+def test_expression_that_was_too_slow_on_several_names_is_given_up() -> None:
+    slow, names = r"(a|ab|aa)+b(?=\1)", ["a" * length for length in range(100, 104)]
+    for name in names:
+        with pytest.raises(SlowRegexError):
+            full_matches(slow, [name])
+    with pytest.raises(SlowRegexError):
+        full_matches(slow, ["abab"])
 
 
 @pytest.mark.parametrize("expression", ["(a+)+$", "([a-zA-Z]+)*", "(.*)*z"])
@@ -36,20 +45,40 @@ def test_nested_repeats_are_run(expression: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
-        ("a" * 100_000, "100,000 characters"),
-        ("(" * 5_000, "nested"),
-        ("[" * 5_000, "nested|unclosed"),
-        ("(a)" * 3_000, "groups"),
-        ("((a{1000}){1000}){1000}", "repeats amount"),
-        ("(?:ab){2147483647}", "repeats amount"),
-        ("a{99999999999999999999}", "repeat"),
+        ("a" * 20_001, "20,000 characters"),
+        ("(" * 5_000, "nested|Unclosed"),
+        ("[" * 5_000, "nested|Unclosed"),
+        ("a{99999999999999999999}", "repeat|repetition"),
+        (r"\p{Nope}\n", "Unknown character property"),
     ],
-    ids=["length", "groups in groups", "classes in classes", "groups", "repeats", "many times", "no number"],
+    ids=["length", "groups in groups", "classes in classes", "no number", "two lines"],
 )
-def test_expression_that_is_too_large_is_refused_before_it_is_compiled(expression: str, reason: str) -> None:
+def test_invalid_expression_is_an_error_of_one_short_line(expression: str, reason: str) -> None:
     with pytest.raises(BadRegexError, match=reason) as raised:
-        compile_java(expression)
+        check(expression)
     assert len(str(raised.value)) < 400
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("(a)" * 3_000, "a" * 3_000),
+        ("((a{1000}){10}){10}", "a" * 100_000),
+        ("(?:ab){1,2147483647}", "ab" * 1_000),
+        ("(" * 300 + "a" + ")" * 300, "a"),
+    ],
+    ids=["groups", "repeats", "many times", "groups in groups"],
+)
+def test_large_expressions_are_evaluated(expression: str, name: str) -> None:
+    assert full_matches(expression, [name, f"{name}b"]) == [name]
+
+
+def test_expression_that_ends_the_process_fails_alone() -> None:
+    """RE2/J unrolls repeats, and each of these is within its limit."""
+    with pytest.raises(BadRegexError):
+        check("((a{1000}){1000}){1000}", "re2")
+    assert full_matches("a+", ["aa", "b"]) == ["aa"]
 
 
 def test_newlines_and_control_characters_are_ordinary() -> None:

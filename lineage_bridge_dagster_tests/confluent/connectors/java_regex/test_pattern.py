@@ -6,8 +6,10 @@ import pytest
 
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
-    compile_java,
+    check,
+    finds,
     full_matches,
+    matched_groups,
     replace_whole,
 )
 
@@ -105,34 +107,43 @@ def test_quantifier_after_a_quantifier_repeats_nothing_in_java() -> None:
 )
 def test_invalid_expressions(expression: str) -> None:
     with pytest.raises(BadRegexError):
-        compile_java(expression)
+        check(expression)
 
 
 @pytest.mark.parametrize(
-    "expression",
+    ("expression", "matched"),
     [
-        "(?x)a b",
-        r"(?U)\w",
-        r"\N{LATIN SMALL LETTER A}",
-        r"\X",
-        r"(?i)(a)\1",
-        r"(\2)(a)",
-        r"(?:(a?)b?)*\1",
-        r"(?:a*b?+){2}.",
-        r"[ab&&[&]&]",
-        r"(?<!a?+)b",
-        r"(?<=(?>a|ab))b",
+        ("(?x)a b # letters", ["ab"]),
+        (r"(?U)\w", ["ä"]),
+        (r"\N{LATIN SMALL LETTER A WITH DIAERESIS}", ["ä"]),
+        (r"\X", ["ä", "a\u0308"]),
+        (r"(?i)(a)\1", ["aA"]),
+        (r"(?iu)Ä", ["ä"]),
+        (r"(\2)(a)", []),
+        (r"(?:(a?)b?)*\1", ["ab"]),
+        (r"(?:a*b?+){2}.", ["aA", "ä", "a\u0308"]),
+        (r"[ab&&[&]&]", []),
+        (r"a(?<!c?+)b", []),
+        (r"a(?<=(?>a|ab))b", ["ab"]),
     ],
 )
-def test_what_we_cannot_run_as_java_does_is_refused(expression: str) -> None:
-    with pytest.raises(BadRegexError):
-        compile_java(expression)
+def test_syntax_that_only_java_has(expression: str, matched: list[str]) -> None:
+    assert full_matches(expression, ["aA", "ab", "ä", "a\u0308"]) == matched
 
 
-def test_group_that_engines_fill_differently_cannot_be_used_in_a_replacement() -> None:
+def test_group_in_a_repeated_group_has_the_text_that_java_gives_it() -> None:
     assert replace_whole("(a*)*", "x", "aa") == "x"
-    with pytest.raises(BadRegexError, match="not sure"):
-        replace_whole("(a*)*", "$1", "aa")
+    assert replace_whole("(a*)*", "<$1>", "aa") == "<>"
+
+
+def test_expression_may_match_a_part_of_a_name() -> None:
+    assert finds("b", "abc")
+    assert not finds("^b", "abc")
+
+
+def test_groups_of_a_matched_name() -> None:
+    assert matched_groups("(a)(b)?(c)", "ac") == ["ac", "a", "", "c"]
+    assert matched_groups("(a)", "ac") is None
 
 
 def test_two_alternatives_that_exclude_a_character_each() -> None:
@@ -140,10 +151,33 @@ def test_two_alternatives_that_exclude_a_character_each() -> None:
 
 
 def test_re2_has_its_own_syntax() -> None:
-    router = compile_java(r"(?P<db>[[:alpha:]]+)\.(?P<rest>.*)", "re2")
-    assert router.replace_whole("${rest}-${db}", "shop.orders") == "orders-shop"
-    assert compile_java("[a&&b]+", "re2").matches("a&b")
-    assert compile_java("a{", "re2").matches("a{")
+    router = r"(?P<db>[[:alpha:]]+)\.(?P<rest>.*)"
+    assert replace_whole(router, "${rest}-${db}", "shop.orders", "re2") == "orders-shop"
+    assert full_matches("[a&&b]+", ["a&b"], "re2")
+    assert full_matches("a{", ["a{"], "re2")
     for unsupported in ("(?=a)", r"(a)\1", "a++", "a{2}{3}", "a{1001}", r"\h", r"\Z"):
         with pytest.raises(BadRegexError):
-            compile_java(unsupported, "re2")
+            check(unsupported, "re2")
+
+
+@pytest.mark.parametrize(
+    ("expression", "replacement", "result"),
+    [
+        ("(?<db>[^.]+)[.](?P<rest>.*)", "${db}_${rest}", "shop_orders"),
+        (r"[(?<a>]*(\w+)[.](.*)", r"$2$$1\$1", "orders$shop$1"),
+        ("(.*)", "${0", None),
+        ("(.*)", "${db}", None),
+        ("(.*)", "$2", None),
+        (r"(?:\b(shop))?.*", "$1", "shop"),
+        (r"(\bshop)?.*", "$1", None),
+        (r"\Qshop\E*.*", "x", None),
+    ],
+)
+def test_re2_has_the_meaning_of_all_versions_or_is_refused(
+    expression: str, replacement: str, result: str | None
+) -> None:
+    if result is None:
+        with pytest.raises(BadRegexError):
+            replace_whole(expression, replacement, "shop.orders", "re2")
+    else:
+        assert replace_whole(expression, replacement, "shop.orders", "re2") == result

@@ -83,7 +83,7 @@ def test_router_that_changes_nothing_is_exact_whatever_its_predicate() -> None:
     [
         ({"predicate": "p"}, {}, "predicates.p.type is not set"),
         ({"predicate": "p"}, {"p": {"type": PREDICATES + "TopicNameMatches"}}, "set predicates.p.pattern"),
-        ({"predicate": "p"}, named("("), "unclosed group"),
+        ({"predicate": "p"}, named("("), "Unclosed group"),
         ({"predicate": "p"}, {"p": {"type": "com.example.Mine"}}, "com.example.Mine is unknown"),
         ({"predicate": "${file:/run/x:p}"}, {}, "only the Connect worker knows"),
     ],

@@ -1,0 +1,121 @@
+package lineage;
+
+/**
+ * Answers texts one after another, each within a time limit.
+ *
+ * <p>Compiled at run time by Janino, as its subclasses are, hence plain Java: no lambdas, no inferred generics.
+ */
+public abstract class TextWorker {
+    private static final long STACK_BYTES = 64L * 1024 * 1024;
+
+    /** The subject of messages, such as "the parser". */
+    protected abstract String name();
+
+    /** The answer to one text: a JSON object. An exception's message becomes the answer's "error". */
+    protected abstract String answer(String text) throws Exception;
+
+    /**
+     * Answers a batch.
+     *
+     * @param batch big-endian: the number of texts (4 bytes), then for each its length in chars (4 bytes) and its
+     *     chars (2 bytes each), which preserves any chars, even lone surrogates
+     * @param millis time limit for one text
+     * @return a JSON array with an object for each processed text: all of them, or fewer with the last marked
+     *     "fatal" when it took too long or ran out of memory; this process must not be used again then
+     */
+    public String answerAll(byte[] batch, long millis) throws InterruptedException {
+        Answering answering = new Answering(this, batch);
+        Thread thread = new Thread(null, answering, "answering", STACK_BYTES);
+        thread.setDaemon(true);
+        thread.start();
+        while (true) {
+            int before = answering.done;
+            thread.join(millis);
+            if (!thread.isAlive()) {
+                return answering.snapshot(answering.done, null);
+            }
+            if (answering.done == before) {
+                return answering.snapshot(before, "{\"error\":\"" + name() + " took longer than " + millis
+                    + " ms\",\"fatal\":true}");
+            }
+        }
+    }
+
+    public static String error(String message, int line, int column) {
+        StringBuilder json = new StringBuilder("{\"error\":");
+        quote(json, String.valueOf(message));
+        return json.append(",\"line\":").append(line).append(",\"column\":").append(column).append("}").toString();
+    }
+
+    /** Adds a text as a JSON string of ASCII characters. */
+    public static void quote(StringBuilder json, String text) {
+        json.append('"');
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"' || c == '\\') {
+                json.append('\\').append(c);
+            } else if (c < 0x20 || c > 0x7e) {
+                String hex = Integer.toHexString(c);
+                json.append("\\u").append("0000".substring(hex.length())).append(hex);
+            } else {
+                json.append(c);
+            }
+        }
+        json.append('"');
+    }
+
+    private static class Answering implements Runnable {
+        private final TextWorker worker;
+        private final java.nio.ByteBuffer batch;
+        private final String[] answers;
+        volatile int done = 0;
+
+        Answering(TextWorker worker, byte[] batch) {
+            this.worker = worker;
+            this.batch = java.nio.ByteBuffer.wrap(batch);
+            this.answers = new String[this.batch.getInt()];
+        }
+
+        public void run() {
+            for (int i = 0; i < this.answers.length; i++) {
+                String answer = answer(text());
+                this.answers[i] = answer;
+                this.done = i + 1;
+                if (answer.endsWith("\"fatal\":true}")) {
+                    return;
+                }
+            }
+        }
+
+        /** The first `count` answers, followed by `last` unless it is null. */
+        String snapshot(int count, String last) {
+            StringBuilder out = new StringBuilder("[");
+            for (int i = 0; i < count; i++) {
+                out.append(i == 0 ? "" : ",").append(this.answers[i]);
+            }
+            if (last != null) {
+                out.append(count == 0 ? "" : ",").append(last);
+            }
+            return out.append("]").toString();
+        }
+
+        private String answer(String text) {
+            try {
+                return this.worker.answer(text);
+            } catch (StackOverflowError e) {
+                return error("nested too deeply", 0, 0);
+            } catch (OutOfMemoryError e) {
+                return "{\"error\":\"too large for the memory given\",\"fatal\":true}";
+            } catch (Throwable e) {
+                return error(e.getClass().getSimpleName() + ": " + e.getMessage(), 0, 0);
+            }
+        }
+
+        private String text() {
+            char[] chars = new char[this.batch.getInt()];
+            this.batch.asCharBuffer().get(chars);
+            this.batch.position(this.batch.position() + 2 * chars.length);
+            return new String(chars);
+        }
+    }
+}
