@@ -24,8 +24,9 @@ from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSche
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.session import LOADING, spark_session
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,15 +90,19 @@ def _load(spark: SparkSession, load: Load, topic: str) -> None:
         SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, KEY_SCHEMA),)),
         SubjectSchemas(f"{topic}-value", (RegisteredSchema(VALUE_ID, VALUE_SCHEMA),)),
     )
-    config = TopicTableConfig(
-        _table(load, topic),
-        f"{load.location}/{topic}",
+    config = TopicLoad(
+        topic=topic,
+        catalog=_CATALOG,
+        database=load.namespace,
+        table=topic,
+        location=f"{load.location}/{topic}",
+        batch_records=load.max_records,
         mode=load.mode,
         raw_columns=load.raw_columns,
         properties=load.properties,
     )
     source = KafkaTopic(topic, Bootstrap.parse(load.bootstrap))
-    table = TopicTable(spark, source, config, lambda: schemas, max_records=load.max_records)
+    table = TopicTable(spark, source, config, lambda: schemas)
     table.ensure()
     while True:
         started = time.perf_counter()

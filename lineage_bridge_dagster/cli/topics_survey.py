@@ -13,9 +13,9 @@ import click
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.config.topic_instance import TopicInstance
-    from lineage_bridge_dagster.config.topic_loads import TopicLoad
     from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
+    from lineage_bridge_dagster.topic_to_iceberg.settings.topic_instance import TopicInstance
+    from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
     from lineage_bridge_dagster.topic_to_iceberg.survey import TablePlan, TableStatus
 
 _instance = click.argument("instance", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -81,9 +81,9 @@ def status(instance: Path, as_json: bool) -> None:
 
 def _topics(instance: Path) -> tuple[TopicInstance, ClusterConnection, list[TopicLoad], bool]:
     """The instance, its cluster, its topics, and whether some of them share a table."""
-    from lineage_bridge_dagster.config.topic_instance import read_topic_instance
     from lineage_bridge_dagster.confluent.api.brokers import TopicReader
     from lineage_bridge_dagster.confluent.cluster_connection import connect
+    from lineage_bridge_dagster.topic_to_iceberg.settings.topic_instance import read_topic_instance
 
     read = read_topic_instance(instance)
     connection = connect(read.settings.confluent, read.kafka)

@@ -60,6 +60,8 @@ def _plain(type_: Any) -> Any:
         return _plain(get_args(type_)[0])
     if get_origin(type_) is Literal:
         return str
+    if get_origin(type_) is list:
+        return list[_plain(get_args(type_)[0])]  # type: ignore[misc]
     if get_origin(type_) in (Union, UnionType):
         return reduce(or_, (_plain(part) for part in get_args(type_) if part is not NoneType))
     return type_

@@ -29,8 +29,9 @@ from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import Acceptable, TopicRecords
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState, next_batch
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Accepted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +44,7 @@ OFFSETS = "kafka.connect.source-offsets"
 INTERVAL = 2.0
 
 _MAX_RECORDS = 100_000
-_ACCEPT: frozenset[Acceptable] = frozenset({"lost_records", "recreated_topic"})
+_ACCEPT: tuple[Accepted, ...] = ("lost_records", "recreated_topic")
 
 _PROPERTIES = {
     "format-version": "2",

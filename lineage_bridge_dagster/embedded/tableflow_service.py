@@ -22,10 +22,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, TopicLoad
-from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection, connect
+from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic, register
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
@@ -36,6 +35,9 @@ from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.loading.creation import drop
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
+from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,7 +49,9 @@ INTERVAL = 2.0
 _REPORT_SECONDS = 600.0
 
 #: How Tableflow loads topics. Confluent documents no error for either of what it accepts.
-_DEFAULTS = DefaultsConfig(batch_records=100_000, accept=["lost_records", "recreated_topic"])
+_DEFAULTS = DefaultsConfig.model_validate(
+    {"batch_records": 100_000, "accept": ["lost_records", "recreated_topic"]}
+)
 
 _log = logging.getLogger("lineage_bridge_dagster.materializer")
 

@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 import httpx
 
-from lineage_bridge_dagster.config.topic_tables import Failures, TopicConfig
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
 from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import TopicConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Failures
 
 #: Tableflow's error handling -> that of `TopicToIcebergComponent`.
 _FAILURES: Mapping[str, Failures] = {"SUSPEND": "suspend", "SKIP": "skip", "LOG": "log"}
@@ -67,15 +68,17 @@ class Entry:
 
     def config(self, catalog: str) -> TopicConfig:
         """The entry that the YAML of `TopicToIcebergComponent` would have for this topic."""
-        return TopicConfig(
-            topic=self.topic,
-            catalog=catalog,
-            database=self.database,
-            table=self.table,
-            location=self.table_path,
-            failures=self.failures,
-            dead_letter_topic=self.error_topic if self.failures == "log" else None,
-            metadata_names="portable" if self.portable_names else "tableflow",
+        return TopicConfig.model_validate(
+            {
+                "topic": self.topic,
+                "catalog": catalog,
+                "database": self.database,
+                "table": self.table,
+                "location": self.table_path,
+                "failures": self.failures,
+                "dead_letter_topic": self.error_topic if self.failures == "log" else None,
+                "metadata_names": "portable" if self.portable_names else "tableflow",
+            }
         )
 
 

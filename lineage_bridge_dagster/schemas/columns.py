@@ -36,7 +36,7 @@ from lineage_bridge_dagster.schemas.protobuf import message_reader
 from lineage_bridge_dagster.schemas.protobuf_files import compiled
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 
-#: How records become rows: see `TopicTableConfig.mode`.
+#: How records become rows: see `TopicLoad.mode`.
 Mode = Literal["append", "upsert", "debezium"]
 
 _METADATA: Mapping[str, IcebergType] = {
@@ -142,6 +142,7 @@ def own_type(
     )
 
 
+@lru_cache(maxsize=1000)
 def table_schema(
     key: SubjectSchemas,
     value: SubjectSchemas,

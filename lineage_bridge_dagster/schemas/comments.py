@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
@@ -30,6 +31,7 @@ class Comments:
     known: Mapping[Path, frozenset[str]] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=1000)
 def comments(key: SubjectSchemas, value: SubjectSchemas, *, envelopes: bool = False) -> Comments:
     """The comments of a topic's table; those of the value take precedence over the key's.
 

@@ -20,7 +20,6 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.failures import readable_failures
-from lineage_bridge_dagster.config.topic_loads import BackfillSlices, TopicLoad
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -28,6 +27,7 @@ from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.facts import rejected_records
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, backfill_key, topic_key
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import BackfillSlices, TopicLoad
 from lineage_bridge_dagster.topic_to_iceberg.specs import table_spec
 
 

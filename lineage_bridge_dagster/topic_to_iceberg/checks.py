@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import duration, plural
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, rejected_records
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 REJECTED = "no_rejected_records"
 CAUGHT_UP = "caught_up"

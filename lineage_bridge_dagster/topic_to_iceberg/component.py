@@ -25,14 +25,6 @@ from lineage_bridge_dagster.config.catalogs import contradictions as catalog_con
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.config.instance_file import catalogs_given
 from lineage_bridge_dagster.config.spark_remote import REMOTE, remote_of
-from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds, is_cluster_id
-from lineage_bridge_dagster.config.topic_tables import (
-    DefaultsConfig,
-    KafkaConfig,
-    RunConfig,
-    TopicConfig,
-    UpkeepConfig,
-)
 from lineage_bridge_dagster.config.yaml_fields import (
     NAME,
     AwsConfig,
@@ -41,6 +33,7 @@ from lineage_bridge_dagster.config.yaml_fields import (
     SparkConfig,
 )
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.dagster_internals import pin_newest_state
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
@@ -53,6 +46,9 @@ from lineage_bridge_dagster.topic_to_iceberg.definitions import load_assets
 from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstance, LoadNames, asset_key
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
+from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
+from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import RunConfig, UpkeepConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicConfig
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster.topic_to_iceberg.upkeep import upkeep_job, upkeep_schedule
 
@@ -136,11 +132,11 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
             yield ("catalogs", *path), error
         known = sorted(self._kinds.types)
         for path, fields in ((("defaults",), self.defaults), *self._entries()):
-            if fields.catalog and fields.catalog not in known:
+            if (catalog := fields.given().get("catalog", default)) not in known:
                 yield (
                     (*path, "catalog"),
                     ConfigurationError(
-                        f"There is no catalog {fields.catalog}",
+                        f"There is no catalog {catalog}",
                         hint=f"Write one of {', '.join(known)}, or add it to catalogs.",
                     ),
                 )
@@ -299,7 +295,7 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         looked up."""
         if self.kafka.is_self_managed:
             return Cluster("", self.kafka.cluster)
-        if not is_cluster_id(self.kafka.cluster):
+        if not self.kafka.has_id:
             return None
         environment = self.kafka.environment
         return Cluster(environment if environment.startswith("env-") else "", self.kafka.cluster)

@@ -14,11 +14,11 @@ from dagster import (
     op,
 )
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS
 from lineage_bridge_dagster.topic_to_iceberg.execution import load
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster.topic_to_iceberg.specs import table_spec
 
 _DESCRIPTION = {

@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.stamp import stamp_table
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import summary_of
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
@@ -25,22 +24,18 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, KafkaTopic, Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import Origin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
 from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill, TimedRecords
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    Failures,
-    TopicSchemas,
-    TopicTableConfig,
-)
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import spark_columns
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceReport
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -91,7 +86,9 @@ class TableLoader:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
-        self._load = load
+        self._load = load.model_copy(
+            update={"origin": origin.stamp if origin else "", "replace_moved": origin is None}
+        )
         self._topic = topic
         self._logs = load.failures == "log"
         self._fetch = schemas
@@ -106,17 +103,14 @@ class TableLoader:
         self._begin: Offsets | None = None
         #: The offsets of a table that had all records, and until when it is not looked at.
         self._idle: tuple[Offsets, float] = ({}, float("-inf"))
-        self._name = TableName(load.catalog, load.database, load.table)
-        self._table = self._open(load)
+        self._table = self._open(self._load)
 
     def _open(self, load: TopicLoad) -> TopicTable:
         return TopicTable(
             self._spark,
             self._topic,
-            table_config(load, self._origin),
+            load,
             self._schemas,
-            max_records=load.batch_records,
-            max_bytes=load.batch_bytes,
             dead_letter_queue=self._queue,
             origin=self._start_offsets,
         )
@@ -181,10 +175,8 @@ class TableLoader:
         backfill = Backfill(
             self._spark,
             self._topic,
-            table_config(self._load, self._origin),
+            self._load,
             self._schemas,
-            max_records=self._load.batch_records,
-            max_bytes=self._load.batch_bytes,
             dead_letter_queue=self._queue,
             origin=self._start_offsets,
         )
@@ -196,10 +188,10 @@ class TableLoader:
 
     def _start_offsets(self) -> Offsets:
         """Where the table begins: as its property says, else at the topic's first records."""
-        return _start_of(classic.load_table(self._spark, self._name.sql))
+        return _start_of(classic.load_table(self._spark, self._load.name.sql))
 
     def columns(self) -> Mapping[str, str]:
-        table = classic.find_table(self._spark, self._name.sql)
+        table = classic.find_table(self._spark, self._load.name.sql)
         return {} if table is None else self._columns_of(table)
 
     def _columns_of(self, table: Any) -> dict[str, str]:
@@ -208,8 +200,8 @@ class TableLoader:
 
     def look(self) -> TableLook:
         first, ends = self._topic.bounds()
-        found = classic.find_table(self._spark, self._name.sql)
-        table = None if found is None else StagedTable(self._spark, self._name, found)
+        found = classic.find_table(self._spark, self._load.name.sql)
+        table = None if found is None else StagedTable(self._spark, self._load.name, found)
         progress = table.progress() if table else None
         offsets = progress.offsets if progress else _start_of(found) if table else {}
         # What retention removed, or what was before the start, does not wait.
@@ -269,27 +261,6 @@ class RegisteredSchemas:
             self._last = TopicSchemas(key, replace(value, message=self._message))
             self._is_first = False
         return self._last
-
-
-def table_config(load: TopicLoad, origin: LoadedTopic | None) -> TopicTableConfig:
-    """The engine's configuration of a table."""
-    return TopicTableConfig(
-        TableName(load.catalog, load.database, load.table),
-        load.location,
-        cast("Failures", load.failures.upper()),
-        load.portable_names,
-        load.raw_columns,
-        mode=load.mode,
-        partition_by=load.partition_by,
-        sort_by=load.sort_by,
-        properties=load.properties,
-        origin=origin.stamp if origin else "",
-        accept=load.accept,
-        type_changes=load.type_changes,
-        unavailable_value=load.unavailable_value,
-        truncations=load.truncations,
-        replace_moved=origin is None,
-    )
 
 
 class GlueStamps:

@@ -19,7 +19,6 @@ from dagster import (
 
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.times import now_ms
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -30,6 +29,7 @@ from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.others import refuse_beside_others
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 #: Tag of a run that goes on until it is ended; any other run reads to the ends that the topics have now.
 CONTINUOUS = keys.tag_key("load_continuously")

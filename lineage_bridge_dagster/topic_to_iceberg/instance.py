@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from dagster import AssetExecutionContext, AssetKey
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
-from lineage_bridge_dagster.config.topic_tables import RunConfig, UpkeepConfig
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import RunConfig, UpkeepConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loader import Step, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LoadError:
     def of(cls, error: Exception) -> LoadError:
         from pyspark.errors import AnalysisException
 
-        from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
+        from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 
         suspended = isinstance(error, SuspendedError | AnalysisException)
         told = readable(error)

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, TableLook
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError, LoadReport, Totals
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 #: Seconds before a topic that failed is tried again, at first and at most.
 _RETRY, _MAX_RETRY = 5.0, 300.0

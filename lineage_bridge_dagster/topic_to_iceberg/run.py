@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 #: Seconds between two looks at whether all threads have ended.
 _TICK = 0.5

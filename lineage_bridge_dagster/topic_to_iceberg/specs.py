@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from dagster import AssetDep, AssetKey, AssetSpec, PartitionsDefinition
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, topic_key
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
 def table_spec(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -26,9 +25,9 @@ from lineage_bridge_dagster.schemas.evolution import (
 )
 from lineage_bridge_dagster.schemas.new_columns import placed
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError, TopicTableConfig
 from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_own
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -115,8 +114,7 @@ def plans(
             wanted = schema.as_struct()
             table = opened.table(load)
             if table is not None:
-                config = TopicTableConfig(TableName(load.catalog, load.database, load.table), mode=load.mode)
-                check_own(dict(table.properties), table.location(), config)
+                check_own(dict(table.properties), table.location(), load)
             current = None if table is None else table.schema().as_struct()
             if current is not None and load.type_changes == "new_column":
                 wanted = placed(current, wanted, keys).columns

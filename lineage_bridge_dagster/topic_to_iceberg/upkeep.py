@@ -28,8 +28,6 @@ from lineage_bridge_dagster.assets.upkeep_report import (
     upkeep_totals,
 )
 from lineage_bridge_dagster.catalogs.iceberg.own_folders import given_paths
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
-from lineage_bridge_dagster.config.topic_tables import UpkeepConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
@@ -40,6 +38,8 @@ from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, schedul
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.loading.upkeep import keep_up_topic_table
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError
+from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import UpkeepConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
 class UpkeepJobConfig(Config):
@@ -86,7 +86,7 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
         spark = getattr(context.resources, names.spark).spark_session
         done: list[_Done] = []
         for number, load in enumerate(chosen, start=1):
-            name = TableName(load.catalog, load.database, load.table)
+            name = load.name
 
             def keep(name: TableName = name, load: TopicLoad = load) -> Upkeep | None:
                 if not exists(spark, name):

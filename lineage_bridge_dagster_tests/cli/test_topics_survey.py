@@ -14,11 +14,11 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import BinaryType, IntegerType, LongType, NestedField, StringType
 
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.schemas.columns import metadata_columns
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topic_to_iceberg import survey
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 YAML = """\
 type: lineage_bridge_dagster.component.TopicToIcebergComponent

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
-from lineage_bridge_dagster.config.topic_tables import KafkaConfig
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, ClusterSpec, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
@@ -17,6 +16,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import (
 )
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import connect
+from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.errors import ConfigurationError
 
 KEYS = {

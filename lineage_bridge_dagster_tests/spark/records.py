@@ -14,7 +14,7 @@ import fastavro
 
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import RECORD_DDL
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import RECORD_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

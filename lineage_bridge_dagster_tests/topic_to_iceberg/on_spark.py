@@ -11,14 +11,14 @@ from dagster import AssetExecutionContext, DagsterInstance, Definitions, Execute
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 from lineage_bridge_dagster.topic_to_iceberg.engine import GlueStamps, TableLoader
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
     Rejection,
     Rejections,
 )
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import writer_session
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.kafka_broker import BrokerProcess
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import Cluster

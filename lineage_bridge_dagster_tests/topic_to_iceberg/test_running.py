@@ -26,7 +26,7 @@ from lineage_bridge_dagster.topic_to_iceberg import execution
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, Start, next_run
 from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 

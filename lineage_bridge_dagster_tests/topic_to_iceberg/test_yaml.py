@@ -13,7 +13,6 @@ from dagster import AssetKey, DagsterInstance, ScaffoldRequest
 from dagster.components.component.state_backed_component import StateBackedComponent
 
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
-from lineage_bridge_dagster.topic_to_iceberg.engine import table_config
 from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder, example
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
@@ -66,7 +65,7 @@ def test_an_entry_wins_over_the_defaults_and_a_name_over_a_pattern() -> None:
         ("sales.us", "sales.sales.us", "upsert", "skip"),
     ]
     assert loads[0].properties == {"a": "2", "b": "1"}
-    assert [table_config(each, None).raw_columns for each in loads] == [True, False]
+    assert [each.raw_columns for each in loads] == [True, False]
 
 
 @pytest.mark.parametrize(

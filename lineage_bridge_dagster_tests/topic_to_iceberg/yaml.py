@@ -12,11 +12,11 @@ import pytest
 from dagster import AssetExecutionContext, Definitions
 from dagster.components.testing import create_defs_folder_sandbox
 
-from lineage_bridge_dagster.config.topic_loads import TopicLoad
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 TYPE = "lineage_bridge_dagster.component.TopicToIcebergComponent"
 KAFKA = {"cluster": "lkc-abc123", "environment": "env-1"}

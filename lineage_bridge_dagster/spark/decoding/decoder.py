@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from lineage_bridge_dagster.schemas.columns import value_type
@@ -64,8 +65,9 @@ class BytesDecoder:
         return records.withColumns({f"_{side}": F.col(side), f"_{side}_error": F.lit(None).cast("string")})
 
 
+@lru_cache(maxsize=1000)
 def decoder_for(subject: SubjectSchemas) -> Decoder:
-    """The decoder of a subject's records, by the type of its latest version.
+    """The decoder of a subject's records, by the type of its latest version; planned once for all batches.
 
     Raises:
         SchemaError: no table can hold the values of the latest version.

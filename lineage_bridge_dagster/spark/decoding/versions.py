@@ -47,6 +47,11 @@ class VersionedDecoder(SubjectDecoder):
     def __init__(self, subject: SubjectSchemas, value: ValueType, format_: Format) -> None:
         super().__init__(subject, value)
         self._format = format_
+        #: Versions of the same shape share a column.
+        self._shapes: dict[Hashable, list[RegisteredSchema]] = {}
+        for schema in subject.versions:
+            if schema.id in value.versions:
+                self._shapes.setdefault(format_.shape(schema), []).append(schema)
 
     def decode(self, records: DataFrame, side: Literal["key", "value"]) -> DataFrame:
         """Add `_{side}` and `_{side}_error`; see `Decoder`."""
@@ -54,12 +59,9 @@ class VersionedDecoder(SubjectDecoder):
 
         frame = framed(records, side, self._subject)
         number, body = F.col(f"_{side}_id"), F.col(f"_{side}_body")
-        # Versions of the same shape share a column. Each is a column of its own because Spark would repeat
-        # the decoding for every use of a column within the same projection.
-        shapes: dict[Hashable, list[RegisteredSchema]] = {}
-        for schema in self._subject.versions:
-            if schema.id in self._value.versions:
-                shapes.setdefault(self._format.shape(schema), []).append(schema)
+        # A column of its own for each shape: Spark would repeat the decoding for every use of a column within
+        # the same projection.
+        shapes = self._shapes
         names = {shape: f"_{side}_{n}" for n, shape in enumerate(shapes)}
         # Spark pushes a filter on errors below a column that it is computed from, and decodes for each of the
         # two, but never below one that is not deterministic.

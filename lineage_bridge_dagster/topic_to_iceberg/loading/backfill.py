@@ -36,14 +36,10 @@ from lineage_bridge_dagster.spark.python_workers import HANDED_BYTES, hand_over
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue, Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loading.batch_size import BatchSize
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import Decoders, undecodable
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    TopicRecords,
-    TopicSchemas,
-    TopicTableConfig,
-)
 from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_own
 from lineage_bridge_dagster.topic_to_iceberg.loading.dead_letters import dead_letters, rejections, write_new
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import aligned, check_schemas, evolve
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState
 from lineage_bridge_dagster.topic_to_iceberg.loading.slice_changes import (
     SliceColumns,
@@ -63,6 +59,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.slices import (
 )
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import judged, measured, table_rows
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,11 +89,9 @@ class Backfill:
         self,
         spark: SparkSession,
         topic: TimedRecords,
-        config: TopicTableConfig,
+        config: TopicLoad,
         schemas: Callable[[], TopicSchemas],
         *,
-        max_records: int,
-        max_bytes: int,
         dead_letter_queue: DeadLetterQueue | None = None,
         origin: Callable[[], Offsets] = dict,
     ) -> None:
@@ -105,14 +100,14 @@ class Backfill:
         Raises:
             ValueError: failures are logged, and there is no dead letter queue to log them to.
         """
-        if config.failures == "LOG" and dead_letter_queue is None:
+        if config.failures == "log" and dead_letter_queue is None:
             raise ValueError(f"{config.name} logs its failures, so it needs a dead letter queue.")
         self.config = config
         self._spark = spark
         self._topic = topic
         self._schemas = schemas
-        self._size = BatchSize(max_records, max_bytes)
-        self._queue = dead_letter_queue if config.failures == "LOG" else None
+        self._size = BatchSize(config.batch_records, config.batch_bytes)
+        self._queue = dead_letter_queue if config.failures == "log" else None
         self._origin = origin
 
     def run(self, slices: Sequence[Slice], late: timedelta | None = None) -> Iterator[SliceReport]:
@@ -225,7 +220,7 @@ class Backfill:
         present = {stored.name(name) for name in shaped.columns}
         kinds = type(stored.columns)([each for each in stored.columns if each.name in present])
         columns = SliceColumns.of(kinds, portable=config.portable_names)
-        rejected = None if config.failures == "SUSPEND" else rejected_places(records, columns)
+        rejected = None if config.failures == "suspend" else rejected_places(records, columns)
         done: Mapping[int, SliceCounts] = {}
 
         def write() -> None:

@@ -9,8 +9,9 @@ from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas import debezium
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import MISSING_KEY, UNDECODABLE_VALUE
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import ERROR, refused
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.unavailable import UNAVAILABLE
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -35,7 +36,7 @@ KEY_BYTES = 256
 _WRITES = ("c", "r", "u")
 
 
-def with_changes(frame: DataFrame, topic: str, config: TopicTableConfig, key: Decoder) -> DataFrame:
+def with_changes(frame: DataFrame, topic: str, config: TopicLoad, key: Decoder) -> DataFrame:
     """Decoded records with `_deleted`, and `_value` as the row; appends are as they are.
 
     Records that change no key get an `_error`. Truncations that are to be applied are `_truncated` instead.

@@ -9,7 +9,7 @@ a record's leader epoch, so that column is null.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from pyiceberg.types import StructType
@@ -21,11 +21,8 @@ from lineage_bridge_dagster.schemas.errors import SchemaError
 from lineage_bridge_dagster.spark.decoding.decoder import Decoder, decoder_for
 from lineage_bridge_dagster.spark.decoding.framing import schema_id
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import UNDECODABLE_KEY, UNDECODABLE_VALUE
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    SuspendedError,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -51,28 +48,18 @@ class Decoders:
     placeholder: bytes | None = None
 
     @classmethod
-    def of(cls, schemas: TopicSchemas) -> Self:
-        """Raises SchemaError if no table can hold what a schema describes."""
-        return cls(decoder_for(schemas.key), decoder_for(schemas.value))
-
-    @classmethod
-    def of_table(cls, schemas: TopicSchemas, config: TopicTableConfig) -> Self:
+    def of_table(cls, schemas: TopicSchemas, config: TopicLoad) -> Self:
         """Raises SuspendedError if the table cannot hold what the schemas describe."""
+        names = {"portable": config.portable_names, "raw": config.raw_columns}
         try:
-            table_schema(
-                schemas.key,
-                schemas.value,
-                config.mode,
-                portable=config.portable_names,
-                raw=config.raw_columns,
-            )
-            decoders = cls.of(schemas)
+            table_schema(schemas.key, schemas.value, config.mode, **names)
+            decoders = decoder_for(schemas.key), decoder_for(schemas.value)
         except SchemaError as error:
             raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
-        return replace(decoders, placeholder=_placeholder(schemas, config))
+        return cls(*decoders, _placeholder(schemas, config))
 
 
-def _placeholder(schemas: TopicSchemas, config: TopicTableConfig) -> bytes | None:
+def _placeholder(schemas: TopicSchemas, config: TopicLoad) -> bytes | None:
     """What stands for a value that Debezium did not get, if the values are Debezium's."""
     if config.mode != "debezium" and not config.unavailable_value:
         found, latest = value_type(schemas.value), schemas.value.latest

@@ -15,13 +15,9 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     no_warehouse,
 )
 from lineage_bridge_dagster.spark.java_errors import java_classes
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    MODE,
-    ORIGIN,
-    NotOurTableError,
-    TopicTableConfig,
-)
 from lineage_bridge_dagster.topic_to_iceberg.loading.layout import partition_spec, sort_order
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import MODE, ORIGIN, NotOurTableError
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +56,7 @@ _log = logging.getLogger(__name__)
 
 def ensure_table(
     spark: SparkSession,
-    config: TopicTableConfig,
+    config: TopicLoad,
     schema: StructType,
     identifiers: Sequence[str],
     comments: Mapping[Path, str],
@@ -115,7 +111,7 @@ def ensure_table(
     _log.info("Created %s at %s", config.name, created.location())
 
 
-def is_there(spark: SparkSession, config: TopicTableConfig) -> bool:
+def is_there(spark: SparkSession, config: TopicLoad) -> bool:
     """Whether the table exists, and need not make way for one at another location.
 
     Raises:
@@ -128,7 +124,7 @@ def is_there(spark: SparkSession, config: TopicTableConfig) -> bool:
     return True
 
 
-def _makes_way(table: Any, config: TopicTableConfig) -> bool:
+def _makes_way(table: Any, config: TopicLoad) -> bool:
     return bool(config.replace_moved and config.location and str(table.location()) != config.location)
 
 
@@ -138,7 +134,7 @@ def drop(spark: SparkSession, table: TableName) -> None:
     _log.info("Dropped %s from the catalog", table)
 
 
-def table_properties(config: TopicTableConfig) -> dict[str, str]:
+def table_properties(config: TopicLoad) -> dict[str, str]:
     """The properties of a new table; the configured ones take precedence over the defaults."""
     merged = _MERGED if config.mode != "append" else {}
     own = {MODE: config.mode, **({ORIGIN: config.origin} if config.origin else {})}
@@ -180,7 +176,7 @@ def _identifies(kind: object) -> bool:
     return isinstance(kind, str) and kind.startswith(_IDENTIFYING)
 
 
-def check_own(properties: dict[str, str], location: str, config: TopicTableConfig) -> None:
+def check_own(properties: dict[str, str], location: str, config: TopicLoad) -> None:
     """Refuse a table that is not this topic's, in this mode.
 
     A table without properties of ours is one only if it is at the location that Tableflow gave the topic.

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
     batches,
 )
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import ERROR, KIND, SCHEMA_IDS
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import RECORD_COLUMNS
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import RECORD_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

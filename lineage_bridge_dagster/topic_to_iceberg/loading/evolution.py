@@ -19,12 +19,9 @@ from lineage_bridge_dagster.schemas.new_columns import placed
 from lineage_bridge_dagster.schemas.types import Path
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.java_errors import java_classes
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    SuspendedError,
-    TopicSchemas,
-    TopicTableConfig,
-)
 from lineage_bridge_dagster.topic_to_iceberg.loading.creation import iceberg_schema
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -53,7 +50,7 @@ class Evolved:
 def evolve(
     spark: SparkSession,
     table: Any,
-    config: TopicTableConfig,
+    config: TopicLoad,
     wanted: t.StructType,
     identifiers: Sequence[str],
     comments: Comments,
@@ -140,7 +137,7 @@ def _renamed(kind: Any, names: Mapping[Path, str], path: Path) -> Any:
     return kind
 
 
-def check_schemas(table: Any, config: TopicTableConfig, schemas: TopicSchemas) -> None:
+def check_schemas(table: Any, config: TopicLoad, schemas: TopicSchemas) -> None:
     """Refuse to write bytes to a table whose columns come from a schema.
 
     A registry lists no subject that its key may not read, as if there were none.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import Acceptable, SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def next_batch(
     topic: TopicState,
     max_records: int,
     *,
-    accept: frozenset[Acceptable] = frozenset(),
+    accept: Collection[Accepted] = (),
     origin: Offsets | None = None,
     until: Offsets | None = None,
 ) -> Batch:

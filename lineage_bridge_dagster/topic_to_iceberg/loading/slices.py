@@ -19,7 +19,7 @@ from itertools import pairwise
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState, recreated, shared_out
 
 

@@ -26,14 +26,15 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.columns import (
     rows,
     with_decoded,
 )
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SuspendedError, TopicTableConfig
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import Evolved
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.unavailable import (
     UNAVAILABLE,
     kept_fields,
     number,
     with_unavailable,
 )
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation
@@ -67,7 +68,7 @@ class TableRows:
         return self.frame.drop(*self.added).schema
 
 
-def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicTableConfig) -> DataFrame:
+def judged(records: DataFrame, topic: str, decoders: Decoders, config: TopicLoad) -> DataFrame:
     """Decoded records with `_error`, why one cannot be a row."""
     frame = with_changes(with_decoded(records, decoders), topic, config, decoders.key)
     return frame if decoders.placeholder is None else with_unavailable(frame, decoders.placeholder)
@@ -89,13 +90,13 @@ def _bytes(key: str, value: str) -> Column:
     return F.sum(sizes[0] + sizes[1]).alias("bytes")
 
 
-def all_become_rows(config: TopicTableConfig, decoders: Decoders) -> bool:
+def all_become_rows(config: TopicLoad, decoders: Decoders) -> bool:
     """Whether each record becomes a row with its bytes and all of its values, or the query fails."""
-    is_strict = config.mode == "append" and config.failures == "SUSPEND" and config.raw_columns
+    is_strict = config.mode == "append" and config.failures == "suspend" and config.raw_columns
     return is_strict and decoders.placeholder is None
 
 
-def counted(rows: DataFrame, config: TopicTableConfig, observation: Observation) -> DataFrame:
+def counted(rows: DataFrame, config: TopicLoad, observation: Observation) -> DataFrame:
     """Rows, one for each record, that are counted as `table_rows` counts records.
 
     Spark copies each row once more at an observation in the middle of a query, and not at its end.
@@ -119,7 +120,7 @@ def tallied(judged: DataFrame) -> tuple[int, int]:
 def table_rows(
     judged: DataFrame,
     decoders: Decoders,
-    config: TopicTableConfig,
+    config: TopicLoad,
     observation: Observation | None = None,
     *,
     truncated_at: int | None = None,
@@ -147,7 +148,7 @@ def table_rows(
         if UNAVAILABLE in frame.columns:
             counts.append(F.sum(F.when(F.col(ERROR).isNull(), number(frame))).alias("unavailable"))
         frame = frame.observe(observation, count, *counts)
-    frame = good(frame, strict=config.failures == "SUSPEND")
+    frame = good(frame, strict=config.failures == "suspend")
     portable, raw = config.portable_names, config.raw_columns
     if config.mode == "append":
         return TableRows(frame.select(*rows(frame, decoders, portable=portable, raw=raw)))
@@ -173,7 +174,7 @@ def required_keys(rows: TableRows, key: SubjectSchemas) -> tuple[str, ...]:
     return () if optional_key_fields(key) else rows.keys
 
 
-def _check_comparable(name: str, kind: DataType, config: TopicTableConfig) -> None:
+def _check_comparable(name: str, kind: DataType, config: TopicLoad) -> None:
     if "map<" in kind.simpleString():
         raise SuspendedError(
             f"{config.name}: the key's field {name} holds a map, which cannot identify a row.",

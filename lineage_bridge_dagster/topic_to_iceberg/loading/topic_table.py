@@ -36,17 +36,16 @@ from lineage_bridge_dagster.topic_to_iceberg.loading import creation
 from lineage_bridge_dagster.topic_to_iceberg.loading.batch_size import BatchSize
 from lineage_bridge_dagster.topic_to_iceberg.loading.changes import TRUNCATION, truncated_at
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import Decoders, undecodable
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
+from lineage_bridge_dagster.topic_to_iceberg.loading.dead_letters import dead_letters, rejections, write_new
+from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import aligned, check_schemas, evolve
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import (
     RECORD_DDL,
     Advance,
     SecondWriterError,
     SuspendedError,
     TopicRecords,
     TopicSchemas,
-    TopicTableConfig,
 )
-from lineage_bridge_dagster.topic_to_iceberg.loading.dead_letters import dead_letters, rejections, write_new
-from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import aligned, check_schemas, evolve
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import Batch, TopicState, next_batch
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import MovedError, StagedTable, writer_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
@@ -59,6 +58,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
     tallied,
 )
 from lineage_bridge_dagster.topic_to_iceberg.loading.writes import append, merge, unavailable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -88,34 +88,30 @@ class TopicTable:
         self,
         spark: SparkSession,
         topic: TopicRecords,
-        config: TopicTableConfig,
+        config: TopicLoad,
         schemas: Callable[[], TopicSchemas],
         *,
-        max_records: int = 100_000,
-        max_bytes: int = 1 << 30,
         dead_letter_queue: DeadLetterQueue | None = None,
         origin: Callable[[], Offsets] | None = None,
     ) -> None:
         """Schemas evolve: each step calls `schemas`.
-
-        A step reads at most `max_records`, and about `max_bytes` of keys and values.
 
         `origin` returns the offsets at which a table without rows begins, instead of the topic's first ones.
 
         Raises:
             ValueError: failures are logged, and there is no dead letter queue to log them to.
         """
-        if config.failures == "LOG" and dead_letter_queue is None:
+        if config.failures == "log" and dead_letter_queue is None:
             raise ValueError(f"{config.name} logs its failures, so it needs a dead letter queue.")
         self.config = config
         self.writer = uuid.uuid4().hex
-        self._dead_letter_queue = dead_letter_queue if config.failures == "LOG" else None
+        self._dead_letter_queue = dead_letter_queue if config.failures == "log" else None
         #: The dead letters that are written and that no commit has passed yet.
         self._written: set[str] = set()
         self._spark = spark
         self._topic = topic
         self._schemas = schemas
-        self._size = BatchSize(max_records, max_bytes)
+        self._size = BatchSize(config.batch_records, config.batch_bytes)
         self._origin = origin
         #: The progress that this writer has seen last.
         self._seen: Progress | None = None
@@ -247,23 +243,23 @@ class TopicTable:
         """Write the batch's rows and its summary to the staged branch."""
         from pyspark.sql import Observation
 
-        config, schemas, name = self.config, self._schemas(), self._topic.name
+        config, schemas = self.config, self._schemas()
         decoders = Decoders.of_table(schemas, config)
         tasks = division.tasks(self._size.bytes_of(batch.most_records), classic.parallelism(session))
         records = self._topic.read(session, batch.start, batch.end, topic_id=topic_id, tasks=tasks)
         hand_over(session, self._size.records_within(HANDED_BYTES))
+        decided = judged(records, self._topic.name, decoders, config)
         found = Rejections()
         if self._dead_letter_queue is not None:
             # Before anything is staged, for the next step publishes what a crash leaves staged.
-            letters = dead_letters(judged(records, name, decoders, config), topic_id)
-            found = write_new(self._dead_letter_queue, letters, self._written)
+            found = write_new(self._dead_letter_queue, dead_letters(decided, topic_id), self._written)
         observation, at_end = Observation(), all_become_rows(config, decoders)
         shaped = table_rows(
-            judged(records, name, decoders, config),
+            decided,
             decoders,
             config,
             None if at_end else observation,
-            truncated_at=self._truncated_at(judged(records, name, decoders, config), batch),
+            truncated_at=self._truncated_at(decided, batch),
         )
         required = required_keys(shaped, schemas.key)
         check_schemas(table.java, config, schemas)
@@ -290,10 +286,10 @@ class TopicTable:
         self._size.measured(read, int(observed["bytes"] or 0))
         if read > batch.most_records:
             # Spark counts records once more where it does tasks again, as when an executor is lost.
-            read, good = tallied(judged(records, name, decoders, config))
+            read, good = tallied(decided)
         skipped = read - good
         if skipped and self._dead_letter_queue is None:
-            found = rejections(judged(records, name, decoders, config))
+            found = rejections(decided)
         return Advance(good, skipped, batch.end, batch.caught_up, unavailable=missing, rejections=found)
 
     def _truncated_at(self, judged: DataFrame, batch: Batch) -> int | None:

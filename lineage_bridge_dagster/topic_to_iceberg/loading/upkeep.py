@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits, keep_up
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import MODE, NotOurTableError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import MODE, NotOurTableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

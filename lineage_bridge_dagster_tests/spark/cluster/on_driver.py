@@ -18,21 +18,17 @@ from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsRe
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.schemas.columns import Mode
 from lineage_bridge_dagster.spark.chains import places
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 from lineage_bridge_dagster.spark.session import SparkResource
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    Advance,
-    Mode,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark_cluster import driver_session
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 #: Has workers walk chains, however few there are.
 ON_WORKERS = partial(walk_tables, local_hops=0)
@@ -110,7 +106,7 @@ def load_topic(
     catalog: CatalogSettings, database: str, broker: str, topic: str, mode: Mode, schemas: TopicSchemas
 ) -> Advance:
     """Load all records of a topic into the table `orders`, in one batch."""
-    config = TopicTableConfig(TableName("glue", database, "orders"), mode=mode)
+    config = load_into(database, mode=mode)
     kafka = KafkaTopic(topic, Bootstrap.parse(broker), timeout_seconds=60.0)
     table = TopicTable(driver_session(catalog), kafka, config, lambda: schemas)
     table.ensure()

@@ -13,7 +13,7 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.schemas.protobuf_files import compiled
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import Cluster
 
 _SCHEMA = RegisteredSchema(

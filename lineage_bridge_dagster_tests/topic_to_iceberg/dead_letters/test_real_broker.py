@@ -16,19 +16,20 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.schemas.columns import Mode
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import replay_of, stored_letter
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import UNDECODABLE_VALUE
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Rules
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.sender import replay_producer
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import Mode, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.cli.conftest import run
 from lineage_bridge_dagster_tests.kafka_broker import running_broker
 from lineage_bridge_dagster_tests.spark.records import ORDERS, ORDERS_V1, order_v1, order_v2
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import Cluster
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -336,15 +337,14 @@ class TestOneLetter:
         cluster.produce(order_v2(2), key=b"two")
         cluster.produce(order_v2(3), key=b"three")
         cluster.produce(order_v1(30), key=b"three")
-        name = TableName("glue", database, "orders")
-        config = TopicTableConfig(name, failures="LOG", mode=mode)
+        config = load_into(database, failures="log", mode=mode)
         topic, queue = KafkaTopic(cluster.topic, cluster.bootstrap), cluster.queue()
         schemas = [TopicSchemas(value=ORDERS_V1)]
         table = TopicTable(spark, topic, config, lambda: schemas[-1], dead_letter_queue=queue)
         table.ensure()
 
         def rows() -> list[tuple[Any, ...]]:
-            found = spark.table(name.sql).orderBy("$$offset").collect()
+            found = spark.table(config.name.sql).orderBy("$$offset").collect()
             return [(bytes(row.key), row.id, row["$$offset"]) for row in found]
 
         done = table.advance()

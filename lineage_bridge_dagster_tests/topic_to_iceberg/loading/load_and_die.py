@@ -10,12 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.schemas.columns import Mode
 from lineage_bridge_dagster.spark.session import spark_session
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import Mode, TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
 from lineage_bridge_dagster_tests.spark_session import SMALL_SPARK
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 RECORDS = 12
 
@@ -28,9 +30,9 @@ def topic() -> InMemoryTopic:
     return found
 
 
-def table(database: str, mode: Mode) -> TopicTableConfig:
+def table(database: str, mode: Mode) -> TopicLoad:
     """A database's table."""
-    return TopicTableConfig(TableName("glue", database, "orders"), mode=mode)
+    return load_into(database, mode=mode, batch_records=RECORDS // 2)
 
 
 def main(mode: Mode, catalog: str, *databases: str) -> None:
@@ -44,7 +46,7 @@ def main(mode: Mode, catalog: str, *databases: str) -> None:
 
     def begin(database: str) -> TopicTable:
         config = table(database, mode)
-        writer = TopicTable(spark, topic(), config, lambda: schemas, max_records=RECORDS // 2)
+        writer = TopicTable(spark, topic(), config, lambda: schemas)
         writer.ensure()
         writer.advance()
         return writer

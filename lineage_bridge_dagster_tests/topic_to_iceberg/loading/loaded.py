@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
 
 if TYPE_CHECKING:
@@ -15,13 +15,23 @@ if TYPE_CHECKING:
 SCHEMAS = TopicSchemas(value=ORDERS_V1)
 
 
+def load_into(database: str, table: str = "orders", *, catalog: str = "glue", **options: Any) -> TopicLoad:
+    """How a topic is loaded into a table."""
+    return TopicLoad(topic="orders.v1", catalog=catalog, database=database, table=table, **options)
+
+
+def changed(load: TopicLoad, **options: Any) -> TopicLoad:
+    """The settings of a load with others in place of some."""
+    return load.model_copy(update=options)
+
+
 class Loaded:
     """A topic, and writers of its table."""
 
     def __init__(self, spark: SparkSession, database: str, *, catalog: str = "glue", **options: Any) -> None:
         self.spark = spark
         self.topic = InMemoryTopic()
-        self.config = TopicTableConfig(TableName(catalog, database, "orders"), **options)
+        self.config = load_into(database, catalog=catalog, **options)
         self.added = 0
         self.add(2)
 
@@ -31,7 +41,8 @@ class Loaded:
             self.topic.add(self.added % 2, order_v1(self.added), key=b"%d" % (self.added % 5))
 
     def writer(self, **options: Any) -> TopicTable:
-        table = TopicTable(self.spark, self.topic, self.config, lambda: SCHEMAS, **options)
+        """A writer, with other settings than the table was given at first."""
+        table = TopicTable(self.spark, self.topic, changed(self.config, **options), lambda: SCHEMAS)
         table.ensure()
         return table
 

@@ -14,16 +14,17 @@ import pytest
 
 from lineage_bridge_dagster.embedded.aws import StrictAws, application
 from lineage_bridge_dagster.spark.commits import commit
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
+from lineage_bridge_dagster.spark.iceberg_tables import current_snapshot
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
 from lineage_bridge_dagster.topic_to_iceberg.loading import backfill as module
 from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import SLICES, Backfill
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.slice_changes import Changes, changes, merge_changes
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts, SliceRefusedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import changed, load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,7 +45,7 @@ class Table:
     def __init__(self, spark: SparkSession, database: str, **options: Any) -> None:
         self.spark = spark
         self.topic = InMemoryTopic()
-        self.config = TopicTableConfig(TableName("glue", database, "orders"), **options)
+        self.config = load_into(database, **options)
         self.queue: list[DeadLetter] = []
         #: Where the table begins.
         self.origin: dict[int, int] = {}
@@ -67,11 +68,10 @@ class Table:
         table = TopicTable(
             self.spark,
             self.topic,
-            self.config,
+            changed(self.config, **options),
             lambda: TopicSchemas(value=ORDERS_V1),
             dead_letter_queue=self,
             origin=lambda: self.origin,
-            **options,
         )
         table.ensure()
         while not table.advance().caught_up:
@@ -79,15 +79,13 @@ class Table:
         return table
 
     def backfill(
-        self, *slices: Slice, late: timedelta | None = None, max_records: int = 1_000_000
+        self, *slices: Slice, late: timedelta | None = None, **options: Any
     ) -> dict[str, SliceCounts]:
         backfill = Backfill(
             self.spark,
             self.topic,
-            self.config,
+            changed(self.config, **options),
             lambda: TopicSchemas(value=ORDERS_V1),
-            max_records=max_records,
-            max_bytes=1 << 30,
             dead_letter_queue=self,
             origin=lambda: self.origin,
         )
@@ -175,7 +173,7 @@ def test_slices_of_one_run_are_read_in_batches_and_counted_each(table: Table) ->
     table.origin = {0: 3, 1: 3}
     table.load()
     reads = table.topic.reads
-    found = table.backfill(*DAYS, max_records=2)
+    found = table.backfill(*DAYS, batch_records=2)
     assert found == {day.name: SliceCounts(inserted=2) for day in DAYS}
     assert table.topic.reads - reads == 3
     snapshot = current_snapshot(table.spark, table.config.name)
@@ -193,7 +191,7 @@ def test_a_record_that_came_late_is_found_and_a_known_lateness_ends_the_reading(
     assert table.ids() == [1, 2, 3, 4, 5, 6, 7]
 
 
-@pytest.mark.parametrize("failures", ["SKIP", "LOG"])
+@pytest.mark.parametrize("failures", ["skip", "log"])
 def test_a_record_that_cannot_be_a_row_loses_the_row_that_it_had(
     spark: SparkSession, database: str, failures: Any
 ) -> None:
@@ -214,7 +212,7 @@ def test_a_record_that_cannot_be_a_row_loses_the_row_that_it_had(
     assert (again.deleted, again.skipped) == (0, 2)
     assert table.snapshot() == before
     # Each record has one identity, by which a replay sends it once.
-    assert len({letter.identity for letter in table.queue}) == (2 if failures == "LOG" else 0)
+    assert len({letter.identity for letter in table.queue}) == (2 if failures == "log" else 0)
 
 
 def test_a_record_that_cannot_be_a_row_suspends_the_slice_before_anything_is_changed(table: Table) -> None:
@@ -248,7 +246,7 @@ def test_a_topic_created_again_and_tables_of_two_topics_are_refused(table: Table
     table.topic.partitions = {0: [], 1: []}
     for partition in (0, 1):
         table.add(1, partition)
-    table.config = replace(table.config, accept=frozenset({"recreated_topic"}))
+    table.config = changed(table.config, accept=["recreated_topic"])
     table.load()
     before = table.snapshot()
     with pytest.raises(SliceRefusedError, match=r"partition [01] offset 0 of topic orders.v1 has two rows"):
@@ -264,7 +262,7 @@ def test_tables_that_slices_cannot_be_loaded_into_are_refused(spark: SparkSessio
     table.sql("ALTER TABLE {} SET TBLPROPERTIES ('write.merge.isolation-level' = 'snapshot')")
     with pytest.raises(SliceRefusedError, match="backfills at once could write rows twice"):
         table.backfill(DAYS[0])
-    table.config = replace(table.config, mode="upsert")
+    table.config = changed(table.config, mode="upsert")
     with pytest.raises(SliceRefusedError, match="a slice of time has no rows of its own") as raised:
         table.backfill(DAYS[0])
     assert "Load the topic into a new table" in raised.value.hint
@@ -350,9 +348,9 @@ def test_a_run_that_died_after_a_batch_is_finished_by_the_next_one(
     with monkeypatch.context() as patched:
         patched.setattr(module, "commit", once)
         with pytest.raises(Crash):
-            table.backfill(*DAYS, max_records=2)
+            table.backfill(*DAYS, batch_records=2)
     assert table.ids() == [1, 2]
-    found = table.backfill(*DAYS, max_records=2)
+    found = table.backfill(*DAYS, batch_records=2)
     assert [each.inserted for each in found.values()] == [0, 2, 2]
     assert table.ids() == [1, 2, 3, 4, 5, 6]
 
@@ -403,12 +401,12 @@ def test_a_loader_and_two_backfills_at_once_lose_and_double_nothing(table: Table
         table.add(2, 0)
 
     def load() -> None:
-        table.load(max_records=1)
+        table.load(batch_records=1)
 
     with ThreadPoolExecutor(3) as pool:
         tasks: list[Future[Any]] = [
             pool.submit(load),
-            *(pool.submit(table.backfill, *DAYS, max_records=3) for _ in range(2)),
+            *(pool.submit(table.backfill, *DAYS, batch_records=3) for _ in range(2)),
         ]
         for task in tasks:
             task.result()

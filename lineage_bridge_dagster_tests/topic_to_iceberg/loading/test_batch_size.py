@@ -70,7 +70,7 @@ def test_topic_of_large_records_is_read_in_small_batches(spark: SparkSession, da
     loaded = Loaded(spark, database)
     loaded.add(SAMPLE + 200)
     size = len(loaded.topic.partitions[1][0]["value"] + loaded.topic.partitions[1][0]["key"])
-    writer = loaded.writer(max_bytes=600 * size, max_records=100_000)
+    writer = loaded.writer(batch_bytes=600 * size, batch_records=100_000)
     steps = []
     while not steps or not steps[-1].caught_up:
         steps.append(writer.advance())

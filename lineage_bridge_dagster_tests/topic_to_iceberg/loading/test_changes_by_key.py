@@ -15,13 +15,10 @@ from lineage_bridge_dagster.schemas.types import spelled
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.decoding.framing import prefix_of
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    SuspendedError,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.spark.iceberg_tables import current_snapshot
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import (
     ORDERS_V1,
     InMemoryTopic,
@@ -29,6 +26,7 @@ from lineage_bridge_dagster_tests.spark.records import (
     payload,
     subject,
 )
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,19 +55,13 @@ ENVELOPE = {
 FLAT = {**ROW, "fields": [*ROW["fields"], {"name": "__deleted", "type": ["null", "string"], "default": None}]}
 
 
-def config(database: str, **options: Any) -> TopicTableConfig:
-    return TopicTableConfig(TableName("glue", database, "orders"), **options)
-
-
-def opened(
-    spark: SparkSession, topic: InMemoryTopic, table: TopicTableConfig, schemas: TopicSchemas
-) -> TopicTable:
+def opened(spark: SparkSession, topic: InMemoryTopic, table: TopicLoad, schemas: TopicSchemas) -> TopicTable:
     found = TopicTable(spark, topic, table, lambda: schemas)
     found.ensure()
     return found
 
 
-def items(spark: SparkSession, table: TopicTableConfig, *columns: str) -> list[tuple[Any, ...]]:
+def items(spark: SparkSession, table: TopicLoad, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in spark.table(table.name.sql).select(*columns).collect())
 
 
@@ -84,7 +76,7 @@ RAW_KEYS = TopicSchemas(value=ORDERS_V1)
 def test_last_record_of_a_key_is_its_row_within_and_across_batches(
     spark: SparkSession, database: str
 ) -> None:
-    topic, table = InMemoryTopic(), config(database, mode="upsert")
+    topic, table = InMemoryTopic(), load_into(database, mode="upsert")
     topic.add(0, order_v1(1), order_v1(2), key=key_of("a", 1))
     topic.add(0, order_v1(3), key=key_of("a", 2))
     # A partition has keys of its own, though they are spelled the same.
@@ -108,7 +100,7 @@ def test_last_record_of_a_key_is_its_row_within_and_across_batches(
 
 
 def test_long_keys_are_told_apart(spark: SparkSession, database: str) -> None:
-    topic, table = InMemoryTopic(), config(database, mode="upsert")
+    topic, table = InMemoryTopic(), load_into(database, mode="upsert")
     long = b"k" * 1000
     topic.add(0, order_v1(1), key=long + b"1")
     topic.add(0, order_v1(2), key=long + b"2")
@@ -124,8 +116,8 @@ def test_record_without_a_key_cannot_be_upserted(spark: SparkSession, database: 
     topic.add(0, order_v1(1), key=b"k")
     topic.add(0, order_v1(2))
     with pytest.raises(SuspendedError, match="partition 0 offset 1: it has no key, which mode upsert needs"):
-        opened(spark, topic, config(database, mode="upsert"), RAW_KEYS).advance()
-    skipping = config(database, mode="upsert", failures="SKIP")
+        opened(spark, topic, load_into(database, mode="upsert"), RAW_KEYS).advance()
+    skipping = load_into(database, mode="upsert", failures="skip")
     done = opened(spark, topic, skipping, RAW_KEYS).advance()
     assert (done.rows, done.skipped, items(spark, skipping, "id")) == (1, 1, [(1,)])
 
@@ -142,7 +134,7 @@ def test_key_that_lacks_what_its_schema_requires_is_the_error_of_its_record(
         }
     )
     keys = SubjectSchemas("k", (RegisteredSchema(3, text, "JSON"),))
-    topic, table = InMemoryTopic(), config(database, mode="upsert", failures="SKIP")
+    topic, table = InMemoryTopic(), load_into(database, mode="upsert", failures="skip")
     for key in ('{"shop": "a", "number": 1}', '{"shop": "a"}', '{"shop": null, "number": 1}'):
         topic.add(0, order_v1(1), key=prefix_of(3) + key.encode())
     done = opened(spark, topic, table, TopicSchemas(keys, ORDERS_V1)).advance()
@@ -158,7 +150,7 @@ def test_key_that_is_a_null_in_its_schema_is_the_error_of_its_record(
     spark: SparkSession, database: str
 ) -> None:
     keys = SubjectSchemas("k", (RegisteredSchema(3, '["null", "string"]'),))
-    topic, table = InMemoryTopic(), config(database, mode="upsert", failures="SKIP")
+    topic, table = InMemoryTopic(), load_into(database, mode="upsert", failures="skip")
     topic.add(0, order_v1(1), key=prefix_of(3) + b"\x02\x02a")
     topic.add(0, order_v1(2), key=prefix_of(3) + b"\x00")
     done = opened(spark, topic, table, TopicSchemas(keys, ORDERS_V1)).advance()
@@ -172,11 +164,11 @@ def test_fields_that_cannot_be_columns_beside_others_suspend_the_topic(
     key = {"type": "record", "name": "K", "fields": [{"name": "ID", "type": "int"}]}
     schemas = TopicSchemas(subject("k", (3, key)), ORDERS_V1)
     with pytest.raises(SuspendedError, match="Field id has the name of field ID, but for its case"):
-        opened(spark, InMemoryTopic(), config(database, mode=mode), schemas)
+        opened(spark, InMemoryTopic(), load_into(database, mode=mode), schemas)
 
 
 def test_key_identifies_the_rows_of_the_table(spark: SparkSession, database: str) -> None:
-    table = config(database, mode="upsert")
+    table = load_into(database, mode="upsert")
     opened(spark, InMemoryTopic(), table, UPSERTS)
     schema = load_table(spark, table.name.sql).schema()
     assert set(schema.identifierFieldNames()) == {"$$partition", "shop", "number"}
@@ -189,7 +181,7 @@ def envelope(op: str, number: int | None) -> bytes:
 
 def test_debezium_envelopes_become_their_after_state(spark: SparkSession, database: str) -> None:
     schemas = TopicSchemas(UPSERTS.key, subject("orders.v1-value", (5, ENVELOPE)))
-    topic, table = InMemoryTopic(), config(database, mode="debezium", failures="SKIP")
+    topic, table = InMemoryTopic(), load_into(database, mode="debezium", failures="skip")
     for number in (1, 2, 3):
         topic.add(0, envelope("r", number), key=key_of("a", number))
     topic.add(0, envelope("u", 20), key=key_of("a", 2))
@@ -207,7 +199,7 @@ def test_debezium_envelopes_become_their_after_state(spark: SparkSession, databa
 
 def test_flattened_debezium_records_delete_by_their_flag(spark: SparkSession, database: str) -> None:
     schemas = TopicSchemas(UPSERTS.key, subject("orders.v1-value", (5, FLAT)))
-    topic, table = InMemoryTopic(), config(database, mode="debezium")
+    topic, table = InMemoryTopic(), load_into(database, mode="debezium")
     for number, flag in ((1, "false"), (2, None), (2, "true")):
         value = payload(5, FLAT, {"id": number, "item": "x", "__deleted": flag})
         topic.add(0, value, key=key_of("a", number))
@@ -222,7 +214,8 @@ def test_new_table_has_the_columns_that_were_planned(
     spark: SparkSession, database: str, mode: Any, key: SubjectSchemas
 ) -> None:
     schemas = TopicSchemas(key, subject("orders.v1-value", (5, ENVELOPE)))
-    table = config(database, mode=mode, raw_columns=mode != "upsert", portable_names=mode == "upsert")
+    names = "portable" if mode == "upsert" else "tableflow"
+    table = load_into(database, mode=mode, raw_columns=mode != "upsert", metadata_names=names)
     opened(spark, InMemoryTopic(), table, schemas)
     parser = classic.java_class(spark, "org.apache.iceberg.SchemaParser")
     created = Schema.model_validate_json(parser.toJson(classic.load_table(spark, table.name.sql).schema()))
@@ -236,7 +229,7 @@ def test_new_table_has_the_columns_that_were_planned(
 
 def test_debezium_topic_without_envelopes_is_refused(spark: SparkSession, database: str) -> None:
     with pytest.raises(SuspendedError, match="no Debezium envelopes"):
-        opened(spark, InMemoryTopic(), config(database, mode="debezium"), UPSERTS)
+        opened(spark, InMemoryTopic(), load_into(database, mode="debezium"), UPSERTS)
 
 
 def test_key_that_becomes_nullable_no_longer_identifies_rows_to_iceberg(
@@ -244,7 +237,7 @@ def test_key_that_becomes_nullable_no_longer_identifies_rows_to_iceberg(
 ) -> None:
     """Iceberg's specification wants identifier fields that are required; the rows' keys stay the same."""
     after = {**KEY, "fields": [KEY["fields"][0], {"name": "number", "type": ["null", "int"]}]}
-    table, topic = config(database, mode="upsert"), InMemoryTopic()
+    table, topic = load_into(database, mode="upsert"), InMemoryTopic()
     topic.add(0, order_v1(1), key=payload(1, KEY, {"shop": "a", "number": 1}))
     opened(spark, topic, table, TopicSchemas(subject("k", (1, KEY)), ORDERS_V1)).advance()
     both = TopicSchemas(subject("k", (1, KEY), (2, after)), ORDERS_V1)

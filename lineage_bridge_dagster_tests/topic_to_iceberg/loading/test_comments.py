@@ -9,11 +9,11 @@ from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic, payload, subject
 from lineage_bridge_dagster_tests.spark_session import REGION, pyiceberg_properties
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +49,7 @@ def row(schema_id: int, schema: dict[str, Any], total: int) -> bytes:
 def test_comments_follow_the_schema_and_those_of_people_stay(
     spark: SparkSession, database: str, mode: Any, spark_catalog: CatalogSettings, spark_aws: StrictAws
 ) -> None:
-    config = TopicTableConfig(TableName("glue", database, "orders"), mode=mode)
+    config = load_into(database, mode=mode)
     topic, keys = InMemoryTopic(), subject("k", (1, KEY))
     first = orders(total="In cents.", zip="ZIP code.", note=LONG_TEXT)
     last = orders(total="In euros.", zip="Postal code.", note=LONG_TEXT, added="Later.")

@@ -11,14 +11,10 @@ import pytest
 
 from lineage_bridge_dagster.schemas.debezium import GEOMETRIES
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    Advance,
-    SuspendedError,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic, payload, subject
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,7 +98,7 @@ class Source:
     ) -> None:
         self.topic, self._spark, self._schema = InMemoryTopic(partitions={0: []}), spark, schema
         self.name = TableName("glue", database, f"t{uuid.uuid4().hex[:8]}")
-        config = TopicTableConfig(self.name, **{"mode": "debezium", **options})
+        config = load_into(database, self.name.table, **{"mode": "debezium", **options})
         schemas = TopicSchemas(subject("k", (3, KEY)), subject("v", (5, schema)))
         self.table = TopicTable(spark, self.topic, config, lambda: schemas)
         self.table.ensure()
@@ -186,7 +182,7 @@ def test_appended_value_that_did_not_change_is_null_and_counted(spark: SparkSess
     found = spark.table(envelopes.name.sql).orderBy("$$offset").collect()
     assert [(each.after.doc, each.after.hexed) for each in found] == [("long text", "00ff"), (None, "00ff")]
 
-    flat = Source(spark, database, FLAT, mode="append", failures="SKIP")
+    flat = Source(spark, database, FLAT, mode="append", failures="skip")
     flat.add("c", 1, {**STORED, "doc": UNCHANGED["doc"]})
     assert flat.advance().unavailable == 1
     assert flat.rows("doc", "hexed") == {1: {"doc": None, "hexed": "00ff"}}

@@ -22,13 +22,10 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.schemas.columns import Mode
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.topic_to_iceberg.loading import topic_table as module
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    SecondWriterError,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SecondWriterError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import (
@@ -41,6 +38,7 @@ from lineage_bridge_dagster_tests.spark.records import (
     subject,
 )
 from lineage_bridge_dagster_tests.spark_session import duckdb_reader, pyiceberg_properties
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,7 +49,6 @@ PARTITIONS = 24
 SEQUENCES = int(os.environ.get("TOPIC_EQUIVALENCE_SEQUENCES", "24"))
 SEED = int(os.environ.get("TOPIC_EQUIVALENCE_SEED", "1"))
 
-Mode = Literal["append", "upsert", "debezium"]
 MODES: tuple[Mode, ...] = ("append", "upsert", "debezium")
 Event = Literal["none", "crash before", "crash after", "compaction", "properties", "second writer"]
 
@@ -96,7 +93,7 @@ class Run:
         self.spark = spark
         self.mode = mode
         self.topic = InMemoryTopic(partitions={p: [] for p in range(PARTITIONS)})
-        self.config = TopicTableConfig(name, mode=mode)
+        self.config = load_into(name.database, name.table, mode=mode, batch_records=100)
         self.evolved = False
         self.count = 0
         self.rows: list[tuple[Any, ...]] = []
@@ -108,7 +105,7 @@ class Run:
         return TopicSchemas(KEYS, ORDERS if self.evolved else ORDERS_V1)
 
     def writer(self) -> TopicTable:
-        table = TopicTable(self.spark, self.topic, self.config, self.schemas, max_records=100)
+        table = TopicTable(self.spark, self.topic, self.config, self.schemas)
         table.ensure()
         return table
 

@@ -12,14 +12,10 @@ from google.protobuf.descriptor_pool import DescriptorPool
 
 from lineage_bridge_dagster.schemas.protobuf_files import descriptors
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    SuspendedError,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic, payload
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +69,7 @@ def test_wider_and_nested_fields_follow_while_older_records_come(
     spark: SparkSession, database: str, kind: str
 ) -> None:
     first, last = (RegisteredSchema(n, text, kind, n) for n, text in enumerate(VERSIONS[kind], 1))
-    config = TopicTableConfig(TableName("glue", database, "t"))
+    config = load_into(database)
     topic, known = InMemoryTopic(), [first]
 
     def schemas() -> TopicSchemas:
@@ -104,7 +100,7 @@ def test_change_that_no_table_can_follow_stops_it_until_the_change_is_undone(
     ]
     versions = [RegisteredSchema(n, text, AVRO, n) for n, text in enumerate(texts, 1)]
     known = versions[:1]
-    topic, config = InMemoryTopic(), TopicTableConfig(TableName("glue", database, "t"), failures="SKIP")
+    topic, config = InMemoryTopic(), load_into(database, failures="skip")
     table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=SubjectSchemas("v", tuple(known))))
     table.ensure()
     topic.add(0, written(versions[0], {"total": 1}))
@@ -147,7 +143,7 @@ def test_changed_types_go_on_in_new_columns(spark: SparkSession, database: str) 
         version(3, ["null", "double", "string"], "string"),
     ]
     known = versions[:1]
-    config = TopicTableConfig(TableName("glue", database, "t"), type_changes="new_column")
+    config = load_into(database, type_changes="new_column")
     topic = InMemoryTopic()
     table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=SubjectSchemas("v", tuple(known))))
     table.ensure()
@@ -185,7 +181,7 @@ def test_changed_types_of_a_table_by_key_go_on_in_new_columns(spark: SparkSessio
     ]
     versions = [RegisteredSchema(n, text, AVRO, n) for n, text in enumerate(texts, 1)]
     known = versions[:1]
-    config = TopicTableConfig(TableName("glue", database, "t"), mode="upsert", type_changes="new_column")
+    config = load_into(database, mode="upsert", type_changes="new_column")
     topic = InMemoryTopic()
     table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=SubjectSchemas("v", tuple(known))))
     table.ensure()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,15 +12,12 @@ import pytest
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import RawSnapshot
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.spark.classic import load_table
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot
+from lineage_bridge_dagster.spark.iceberg_tables import current_snapshot
 from lineage_bridge_dagster.topic_to_iceberg.loading import topic_table as module
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    NotOurTableError,
-    SecondWriterError,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import NotOurTableError, SecondWriterError
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicRecreatedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import STAGED, MovedError, StagedTable
-from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import Loaded
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import Loaded, changed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -137,7 +133,7 @@ def test_writers_at_once_double_nothing(loaded: Loaded) -> None:
     loaded.add(8)
 
     def write(_: int) -> None:
-        writer = loaded.writer(max_records=4)
+        writer = loaded.writer(batch_records=4)
         try:
             while not writer.advance().caught_up:
                 pass
@@ -188,7 +184,7 @@ def test_topic_created_again_is_noticed(spark: SparkSession, database: str) -> N
     loaded.topic.id = "second"
     with pytest.raises(TopicRecreatedError, match="its id was first and is second"):
         loaded.writer().advance()
-    loaded.config = replace(loaded.config, accept=frozenset({"recreated_topic"}))
+    loaded.config = changed(loaded.config, accept=["recreated_topic"])
     assert loaded.writer().advance().rows == 2
     snapshot = current_snapshot(spark, loaded.config.name)
     assert snapshot is not None
@@ -199,13 +195,13 @@ def test_topic_created_again_is_noticed(spark: SparkSession, database: str) -> N
 def test_foreign_tables_are_refused(spark: SparkSession, database: str) -> None:
     loaded = Loaded(spark, database, mode="upsert", origin="env-1/lkc-1/orders")
     loaded.writer().advance()
-    loaded.config = replace(loaded.config, mode="append")
+    loaded.config = changed(loaded.config, mode="append")
     with pytest.raises(NotOurTableError, match="created in mode upsert, which cannot be changed to append"):
         loaded.writer()
-    loaded.config = replace(loaded.config, mode="upsert", origin="env-1/lkc-1/Orders")
+    loaded.config = changed(loaded.config, mode="upsert", origin="env-1/lkc-1/Orders")
     with pytest.raises(NotOurTableError, match="the table of topic env-1/lkc-1/orders"):
         loaded.writer()
-    loaded.config = replace(loaded.config, name=TableName("glue", database, "by_hand"))
+    loaded.config = changed(loaded.config, table="by_hand")
     spark.sql(f"CREATE TABLE {loaded.config.name.sql} (id bigint) USING iceberg")
     with pytest.raises(NotOurTableError, match=r"no property topic_to_iceberg\.mode"):
         loaded.writer()

@@ -8,11 +8,12 @@ import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.classic import load_table
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, table_names
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.spark.iceberg_tables import table_names
 from lineage_bridge_dagster.topic_to_iceberg.loading.layout import Order, Term
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,9 +61,7 @@ def test_layout_is_checked_before_anything_is_created(spark: SparkSession, datab
     topic.add(0, order_v1(1), order_v1(2))
 
     def opened(*partition_by: str, sort_by: tuple[str, ...] = ()) -> TopicTable:
-        config = TopicTableConfig(
-            TableName("glue", database, "orders"), partition_by=partition_by, sort_by=sort_by
-        )
+        config = load_into(database, partition_by=list(partition_by), sort_by=list(sort_by))
         table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=ORDERS_V1))
         table.ensure()
         return table

@@ -19,7 +19,7 @@ from pyiceberg.catalog import load_catalog
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import SecondWriterError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SecondWriterError
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import MovedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.upkeep import keep_up_topic_table
 from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION
@@ -156,7 +156,7 @@ def test_two_writers_at_once_double_nothing(loaded: Loaded) -> None:
     loaded.add(8)
 
     def write(_: int) -> None:
-        writer = loaded.writer(max_records=4)
+        writer = loaded.writer(batch_records=4)
         try:
             while not writer.advance().caught_up:
                 pass

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import Decoders
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import TopicSchemas, TopicTableConfig
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
     all_become_rows,
     counted,
     judged,
     table_rows,
 )
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1, subject
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
@@ -34,8 +35,8 @@ def planned(spark: SparkSession, mode: Any, failures: Any) -> str:
     topic = InMemoryTopic()
     topic.add(0, order_v1(1), order_v1(2))
     records = topic.read(spark, *topic.bounds())
-    decoders = Decoders.of(TopicSchemas(KEYS, ORDERS_V1))
-    config = TopicTableConfig(TableName("glue", "d", "t"), mode=mode, failures=failures)
+    config = load_into("d", mode=mode, failures=failures)
+    decoders = Decoders.of_table(TopicSchemas(KEYS, ORDERS_V1), config)
     observation = Observation()
     decided = judged(records, topic.name, decoders, config)
     execution: Any = observed(decided, decoders, config, observation)._jdf
@@ -44,7 +45,7 @@ def planned(spark: SparkSession, mode: Any, failures: Any) -> str:
 
 
 def observed(
-    decided: DataFrame, decoders: Decoders, config: TopicTableConfig, observation: Observation
+    decided: DataFrame, decoders: Decoders, config: TopicLoad, observation: Observation
 ) -> DataFrame:
     """The rows of judged records, counted where a load counts them."""
     if all_become_rows(config, decoders):
@@ -57,14 +58,14 @@ def optimized(plan: str) -> str:
 
 
 @pytest.mark.parametrize("mode", ["append", "upsert"])
-@pytest.mark.parametrize("failures", ["SUSPEND", "SKIP"])
+@pytest.mark.parametrize("failures", ["suspend", "skip"])
 def test_records_are_decoded_once(spark: SparkSession, mode: Any, failures: Any) -> None:
     # The key and the value.
     assert optimized(planned(spark, mode, failures)).count("from_avro(") == 2
 
 
 def test_records_to_append_are_copied_once(spark: SparkSession) -> None:
-    physical = planned(spark, "append", "SUSPEND").partition("== Physical Plan ==")[2]
+    physical = planned(spark, "append", "suspend").partition("== Physical Plan ==")[2]
     compiled = {line.partition("*(")[2].partition(")")[0] for line in physical.splitlines() if "*(" in line}
     steps = [line.strip(" +-:") for line in physical.strip().splitlines()]
     assert compiled == {"1"}
@@ -78,10 +79,10 @@ def test_the_two_ways_of_counting_agree(spark: SparkSession) -> None:
     topic = InMemoryTopic()
     topic.add(0, order_v1(1), order_v1(22), key=b"k")
     topic.add(1, None, key=b"key")
-    decoders = Decoders.of(TopicSchemas(value=ORDERS_V1))
     found = []
-    for failures in ("SUSPEND", "SKIP"):
-        config = TopicTableConfig(TableName("glue", "d", "t"), failures=failures)
+    for failures in ("suspend", "skip"):
+        config = load_into("d", failures=failures)
+        decoders = Decoders.of_table(TopicSchemas(value=ORDERS_V1), config)
         observation = Observation()
         decided = judged(topic.read(spark, *topic.bounds()), topic.name, decoders, config)
         observed(decided, decoders, config, observation).collect()

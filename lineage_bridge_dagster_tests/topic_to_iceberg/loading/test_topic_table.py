@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,15 +12,12 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, location
+from lineage_bridge_dagster.spark.iceberg_tables import ancestors, location
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import UNDECODABLE_VALUE, DeadLetter
 from lineage_bridge_dagster.topic_to_iceberg.loading import topic_table as module
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import (
-    SuspendedError,
-    TopicSchemas,
-    TopicTableConfig,
-)
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import (
     AT,
     ORDER_V1,
@@ -33,6 +30,7 @@ from lineage_bridge_dagster_tests.spark.records import (
     subject,
 )
 from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION, duckdb_reader, pyiceberg_properties
+from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import changed, load_into
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,20 +38,20 @@ if TYPE_CHECKING:
 with_spark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
 
-def table_config(database: str, **options: Any) -> TopicTableConfig:
-    name = TableName("glue", database, "orders.v1")
-    return TopicTableConfig(name, f"s3://{BUCKET}/10/01/{database}/v1/t", **options)
+def table_config(database: str, **options: Any) -> TopicLoad:
+    options = {"location": f"s3://{BUCKET}/10/01/{database}/v1/t", **options}
+    return load_into(database, "orders.v1", **options)
 
 
 def topic_table(
-    spark: SparkSession, topic: InMemoryTopic, config: TopicTableConfig, schemas: TopicSchemas, **options: Any
+    spark: SparkSession, topic: InMemoryTopic, config: TopicLoad, schemas: TopicSchemas, **options: Any
 ) -> TopicTable:
     table = TopicTable(spark, topic, config, lambda: schemas, **options)
     table.ensure()
     return table
 
 
-def ids(spark: SparkSession, config: TopicTableConfig) -> list[Any]:
+def ids(spark: SparkSession, config: TopicLoad) -> list[Any]:
     rows = spark.table(config.name.sql).select("id").collect()
     return sorted((row.id for row in rows), key=lambda number: number or 0)
 
@@ -107,7 +105,7 @@ class TestTables:
         topic, config = InMemoryTopic(), table_config(database)
         topic.add(0, *map(order_v1, range(5)))
         topic.add(1, order_v1(9))
-        table = topic_table(spark, topic, config, VALUES, max_records=4)
+        table = topic_table(spark, topic, changed(config, batch_records=4), VALUES)
         steps = [table.advance() for _ in range(3)]
         # The short partition leaves the rest of its share to the long one.
         assert [(step.rows, step.caught_up) for step in steps] == [(4, False), (2, True), (0, True)]
@@ -155,7 +153,7 @@ class TestTables:
         assert scanned == [(1, "item 1", 0)]
 
     def test_portable_names_have_no_dollar_and_no_hyphen(self, spark: SparkSession, database: str) -> None:
-        config = table_config(database, portable_names=True)
+        config = table_config(database, metadata_names="portable")
         topic_table(spark, InMemoryTopic(), config, VALUES)
         own = [name for name in spark.table(config.name.sql).columns if name.startswith("cflt_metadata_")]
         assert len(own) == 9
@@ -168,10 +166,10 @@ class TestTables:
         topic.add(0, order_v1(1))
         topic_table(spark, topic, config, VALUES).advance()
         topic.add(0, order_v1(2))
-        topic_table(spark, topic, replace(config, raw_columns=False), VALUES).advance()
+        topic_table(spark, topic, changed(config, raw_columns=False), VALUES).advance()
         rows = spark.table(config.name.sql).orderBy("id").collect()
         assert [row["$$raw-value"] is None for row in rows] == [False, True]
-        other = TopicTableConfig(TableName("glue", database, "lean"), raw_columns=False)
+        other = load_into(database, "lean", raw_columns=False)
         topic_table(spark, topic, other, VALUES).advance()
         lean = spark.table(other.name.sql)
         assert lean.count() == 2
@@ -210,7 +208,7 @@ class TestTables:
         assert table.offsets() == {}
         # Bytes that are not of their schema.
         topic.add(0, order_v1(1)[:5] + b"\x02\xff\xff")
-        skipping = topic_table(spark, topic, table_config(database, failures="SKIP"), VALUES)
+        skipping = topic_table(spark, topic, table_config(database, failures="skip"), VALUES)
         done = skipping.advance()
         assert (done.rows, done.skipped) == (3, 2)
         assert done.rejections.counts == {UNDECODABLE_VALUE: 2}
@@ -229,7 +227,7 @@ class TestTables:
         topic.add(0, order_v1(1))
         topic.add(0, b"not avro", key=b"k", headers=headers)
         topic.add(1, corrupt, order_v1(3), None)
-        config = table_config(database, failures="LOG")
+        config = table_config(database, failures="log")
         table = topic_table(spark, topic, config, VALUES, dead_letter_queue=queue)
         assert queue.is_prepared
 
@@ -270,7 +268,7 @@ class TestTables:
     ) -> None:
         topic, queue = InMemoryTopic(), Queue()
         topic.add(0, b"not avro", order_v1(1))
-        config = table_config(database, failures="LOG")
+        config = table_config(database, failures="log")
         with monkeypatch.context() as broken:
             broken.setattr(module, "append", failing_commit)
             with pytest.raises(LineageBridgeError, match="the catalog is down"):
@@ -288,7 +286,7 @@ class TestTables:
         topic, old = InMemoryTopic(), table_config(database)
         topic.add(0, order_v1(1))
         topic_table(spark, topic, old, VALUES).advance()
-        new = replace(old, location=f"s3://{BUCKET}/other/{database}", replace_moved=True)
+        new = changed(old, location=f"s3://{BUCKET}/other/{database}", replace_moved=True)
         table = topic_table(spark, topic, new, VALUES)
         assert location(spark, new.name) == new.location
         assert table.advance().rows == 1
@@ -322,4 +320,4 @@ class TestTables:
 
 def test_logged_failures_need_a_dead_letter_queue() -> None:
     with pytest.raises(ValueError, match="needs a dead letter queue"):
-        TopicTable(None, InMemoryTopic(), table_config("db", failures="LOG"), TopicSchemas)  # type: ignore[arg-type]
+        TopicTable(None, InMemoryTopic(), table_config("db", failures="log"), TopicSchemas)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.spark import upkeep as module
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, location
 from lineage_bridge_dagster.spark.upkeep import ForeignFilesError, Upkeep, UpkeepLimits
-from lineage_bridge_dagster.topic_to_iceberg.loading.config import NotOurTableError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import NotOurTableError
 from lineage_bridge_dagster.topic_to_iceberg.loading.upkeep import keep_up_topic_table
 from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import Loaded

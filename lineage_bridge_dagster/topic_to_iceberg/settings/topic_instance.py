@@ -7,9 +7,10 @@ from pathlib import Path
 
 from lineage_bridge_dagster.config.instance_file import catalogs_given, component_fields, wrong_values
 from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.topic_loads import CatalogKinds, LoadPlan, catalog_kinds
-from lineage_bridge_dagster.config.topic_tables import DefaultsConfig, KafkaConfig, TopicConfig
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig, CatalogConfig, ConfluentConfig, SparkConfig
+from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicConfig
 
 _COMPONENT = "TopicToIcebergComponent"
 

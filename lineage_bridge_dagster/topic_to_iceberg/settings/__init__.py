@@ -1,0 +1,1 @@
+"""What the YAML of the component sets: topics and their tables, runs, upkeep."""
