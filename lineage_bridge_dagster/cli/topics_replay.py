@@ -122,9 +122,9 @@ def replay(
     from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import KafkaSource
     from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay
     from lineage_bridge_dagster.topic_to_iceberg.dead_letters.sender import replay_producer
-    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Selection
+    from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterSelection
 
-    selection = Selection(
+    selection = LetterSelection(
         frozenset(topics),
         frozenset(tables),
         error,

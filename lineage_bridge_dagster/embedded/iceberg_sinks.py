@@ -30,7 +30,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, en
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords
-from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState, next_batch
+from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicBounds, next_batch
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Accepted
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class SinkTable:
             return 0
         self._ensure(schemas)
         batch = next_batch(
-            self._progress(), TopicState(self._topic.name, first, last), _MAX_RECORDS, accept=_ACCEPT
+            self._progress(), TopicBounds(self._topic.name, first, last), _MAX_RECORDS, accept=_ACCEPT
         )
         start, end = batch.start, batch.end
         count = sum(end[partition] - start[partition] for partition in end)

@@ -12,7 +12,7 @@ import httpx
 
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
 from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
-from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import TopicConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import TopicEntryConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Failures
 
 #: Tableflow's error handling -> that of `TopicToIcebergComponent`.
@@ -66,9 +66,9 @@ class Entry:
             created_at=raw.get("created_at", ""),
         )
 
-    def config(self, catalog: str) -> TopicConfig:
+    def config(self, catalog: str) -> TopicEntryConfig:
         """The entry that the YAML of `TopicToIcebergComponent` would have for this topic."""
-        return TopicConfig.model_validate(
+        return TopicEntryConfig.model_validate(
             {
                 "topic": self.topic,
                 "catalog": catalog,

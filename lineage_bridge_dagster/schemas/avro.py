@@ -67,7 +67,7 @@ _HINT = "Correct the schema in the Schema Registry."
 
 
 @dataclass
-class _Scope:
+class _AvroScope:
     """The named types seen so far, those that enclose the current one, and the number of types so far."""
 
     named: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -86,14 +86,14 @@ def avro_type(text: str) -> tuple[IcebergType, bool]:
     """
     try:
         parsed = json.loads(text)
-        return _type(parsed, "", "", _Scope())
+        return _type(parsed, "", "", _AvroScope())
     except RecursionError as error:
         raise types.too_deep("The schema") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SchemaError.at("", f"is not an Avro schema: {text[:80]!r} ({error!r})", _HINT) from error
 
 
-def _type(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[IcebergType, bool]:
+def _type(schema: Any, path: str, namespace: str, scope: _AvroScope) -> tuple[IcebergType, bool]:
     """The type, and whether it is required."""
     scope.size += 1
     types.check_size(scope.size, path)
@@ -152,7 +152,7 @@ def decimal_capacity(schema: Mapping[str, Any]) -> int:
     return len(str(2 ** (8 * int(schema["size"]) - 1) - 1)) - 1
 
 
-def _inner(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[IcebergType, bool]:
+def _inner(schema: Any, path: str, namespace: str, scope: _AvroScope) -> tuple[IcebergType, bool]:
     """The type of an element or a value."""
     scope.enclosing.append("")
     found = _type(schema, path, namespace, scope)
@@ -160,7 +160,7 @@ def _inner(schema: Any, path: str, namespace: str, scope: _Scope) -> tuple[Icebe
     return found
 
 
-def _named(name: str, path: str, namespace: str, scope: _Scope) -> tuple[IcebergType, bool]:
+def _named(name: str, path: str, namespace: str, scope: _AvroScope) -> tuple[IcebergType, bool]:
     if name == "null":
         return StringType(), False
     if name in PRIMITIVES:
@@ -174,7 +174,7 @@ def _named(name: str, path: str, namespace: str, scope: _Scope) -> tuple[Iceberg
     return _type(scope.named[full], path, str(scope.named[full]["namespace"]), scope)
 
 
-def _record(schema: Mapping[str, Any], name: str, path: str, namespace: str, scope: _Scope) -> StructType:
+def _record(schema: Mapping[str, Any], name: str, path: str, namespace: str, scope: _AvroScope) -> StructType:
     scope.enclosing.append(name)
     fields: list[NestedField] = []
     for each in schema["fields"]:
@@ -186,7 +186,7 @@ def _record(schema: Mapping[str, Any], name: str, path: str, namespace: str, sco
     return types.struct(fields, path)
 
 
-def _union(members: list[Any], path: str, namespace: str, scope: _Scope) -> tuple[IcebergType, bool]:
+def _union(members: list[Any], path: str, namespace: str, scope: _AvroScope) -> tuple[IcebergType, bool]:
     present = [member for member in members if _kind(member) != "null"]
     required = len(present) == len(members)
     if not present:

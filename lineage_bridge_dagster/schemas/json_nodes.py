@@ -26,7 +26,7 @@ from pyiceberg.types import (
 from lineage_bridge_dagster.schemas import types
 
 
-class Kind(StrEnum):
+class JsonKind(StrEnum):
     """How a value is written in JSON, and what it means."""
 
     STRING = "string"
@@ -96,7 +96,7 @@ class JsonNode:
         constants: properties whose value is fixed, by which an alternative is told from others.
     """
 
-    kind: Kind
+    kind: JsonKind
     properties: tuple[Property, ...] = ()
     inner: JsonNode | None = None
     nullable: bool = False
@@ -126,7 +126,7 @@ class JsonNode:
             SchemaError: no column can have its name.
         """
         match self.kind:
-            case Kind.OBJECT | Kind.UNION:
+            case JsonKind.OBJECT | JsonKind.UNION:
                 return types.struct(
                     (
                         types.field(
@@ -139,30 +139,30 @@ class JsonNode:
                     ),
                     path,
                 )
-            case Kind.ARRAY if self.inner:
+            case JsonKind.ARRAY if self.inner:
                 element = self.inner.type(types.joined(path, "element"))
                 return types.listing(element, element_required=not self.inner.nullable)
-            case Kind.MAP if self.inner:
+            case JsonKind.MAP if self.inner:
                 value = self.inner.type(types.joined(path, "value"))
                 key = self.key.type(types.joined(path, "key")) if self.key else None
                 return types.mapping(value, key=key, value_required=not self.inner.nullable)
-            case Kind.DECIMAL_NUMBER | Kind.DECIMAL_BASE64:
+            case JsonKind.DECIMAL_NUMBER | JsonKind.DECIMAL_BASE64:
                 return DecimalType(*self.decimal)
         return _TYPES[self.kind]
 
 
 _TYPES = {
-    Kind.STRING: StringType(),
-    Kind.BOOLEAN: BooleanType(),
-    Kind.INT: IntegerType(),
-    Kind.LONG: LongType(),
-    Kind.FLOAT: FloatType(),
-    Kind.DOUBLE: DoubleType(),
-    Kind.DATE: DateType(),
-    Kind.TIMESTAMPTZ: TimestamptzType(),
-    Kind.TIMESTAMP: TimestampType(),
-    Kind.TIME: IntegerType(),
-    Kind.BINARY: BinaryType(),
-    Kind.ANY: StringType(),
-    Kind.UNKNOWN: StringType(),
+    JsonKind.STRING: StringType(),
+    JsonKind.BOOLEAN: BooleanType(),
+    JsonKind.INT: IntegerType(),
+    JsonKind.LONG: LongType(),
+    JsonKind.FLOAT: FloatType(),
+    JsonKind.DOUBLE: DoubleType(),
+    JsonKind.DATE: DateType(),
+    JsonKind.TIMESTAMPTZ: TimestamptzType(),
+    JsonKind.TIMESTAMP: TimestampType(),
+    JsonKind.TIME: IntegerType(),
+    JsonKind.BINARY: BinaryType(),
+    JsonKind.ANY: StringType(),
+    JsonKind.UNKNOWN: StringType(),
 }

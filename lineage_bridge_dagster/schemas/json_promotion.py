@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lineage_bridge_dagster.schemas.errors import EvolutionError
-from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind, Property
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode, Property
 
 #: Kinds whose values are also values of others.
 _WIDER = {
-    Kind.INT: (Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL_NUMBER),
-    Kind.LONG: (Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL_NUMBER),
-    Kind.FLOAT: (Kind.DOUBLE, Kind.DECIMAL_NUMBER),
-    Kind.DOUBLE: (Kind.DECIMAL_NUMBER,),
+    JsonKind.INT: (JsonKind.LONG, JsonKind.FLOAT, JsonKind.DOUBLE, JsonKind.DECIMAL_NUMBER),
+    JsonKind.LONG: (JsonKind.FLOAT, JsonKind.DOUBLE, JsonKind.DECIMAL_NUMBER),
+    JsonKind.FLOAT: (JsonKind.DOUBLE, JsonKind.DECIMAL_NUMBER),
+    JsonKind.DOUBLE: (JsonKind.DECIMAL_NUMBER,),
 }
 
 
@@ -34,13 +34,13 @@ def promoted_node(later: JsonNode, older: JsonNode) -> JsonNode:
 
 def _promoted(later: JsonNode, older: JsonNode) -> JsonNode | None:
     nullable = later.nullable or older.nullable
-    if later.kind is Kind.ANY:
+    if later.kind is JsonKind.ANY:
         return replace(later, nullable=nullable)
-    if later.kind is Kind.UNION:
+    if later.kind is JsonKind.UNION:
         return _of_union(later, older)
     if later.kind is not older.kind:
         return replace(later, nullable=nullable) if later.kind in _WIDER.get(older.kind, ()) else None
-    if later.kind is Kind.OBJECT:
+    if later.kind is JsonKind.OBJECT:
         return _object(later, older)
     if later.key != older.key:
         return None
@@ -67,7 +67,7 @@ def _object(later: JsonNode, older: JsonNode) -> JsonNode | None:
 def _of_union(later: JsonNode, older: JsonNode) -> JsonNode | None:
     """The union, if each kind of the older values is one of its alternatives."""
     properties: list[Property] = list(later.properties)
-    kinds = [each.node for each in older.properties] if older.kind is Kind.UNION else [older]
+    kinds = [each.node for each in older.properties] if older.kind is JsonKind.UNION else [older]
     for kind in kinds:
         for number, each in enumerate(properties):
             if (node := _promoted(each.node, kind)) is not None:

@@ -19,7 +19,7 @@ from typing import Any
 from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.errors import SchemaError
 from lineage_bridge_dagster.schemas.json_gatherer import CONNECT, Gatherer, Member, described
-from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind, Property
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode, Property
 from lineage_bridge_dagster.schemas.json_references import HINT, Documents
 from lineage_bridge_dagster.schemas.json_values import Alternative, Choice, Types, Value, agree
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
@@ -29,29 +29,29 @@ from lineage_bridge_dagster.schemas.types import joined
 _DEFAULT_PRECISION = types.MAX_PRECISION
 
 _CONNECT_TYPES = {
-    "int8": Kind.INT,
-    "int16": Kind.INT,
-    "int32": Kind.INT,
-    "int64": Kind.LONG,
-    "float32": Kind.FLOAT,
-    "float64": Kind.DOUBLE,
-    "string": Kind.STRING,
-    "bytes": Kind.BINARY,
-    "boolean": Kind.BOOLEAN,
+    "int8": JsonKind.INT,
+    "int16": JsonKind.INT,
+    "int32": JsonKind.INT,
+    "int64": JsonKind.LONG,
+    "float32": JsonKind.FLOAT,
+    "float64": JsonKind.DOUBLE,
+    "string": JsonKind.STRING,
+    "bytes": JsonKind.BINARY,
+    "boolean": JsonKind.BOOLEAN,
 }
 #: Pairs of alternatives that are one column, of the second one's type.
 _WIDER = (
-    (Kind.INT, Kind.LONG),
-    (Kind.TIME, Kind.INT),
-    (Kind.TIME, Kind.LONG),
-    (Kind.FLOAT, Kind.DOUBLE),
-    (Kind.LONG, Kind.DOUBLE),
+    (JsonKind.INT, JsonKind.LONG),
+    (JsonKind.TIME, JsonKind.INT),
+    (JsonKind.TIME, JsonKind.LONG),
+    (JsonKind.FLOAT, JsonKind.DOUBLE),
+    (JsonKind.LONG, JsonKind.DOUBLE),
 )
 _SIMPLE = {
-    "string": Kind.STRING,
-    "boolean": Kind.BOOLEAN,
-    "integer": Kind.LONG,
-    "number": Kind.DOUBLE,
+    "string": JsonKind.STRING,
+    "boolean": JsonKind.BOOLEAN,
+    "integer": JsonKind.LONG,
+    "number": JsonKind.DOUBLE,
 }
 #: Schemas of one type each.
 _OF_TYPE: Mapping[str, Alternative] = {
@@ -59,8 +59,8 @@ _OF_TYPE: Mapping[str, Alternative] = {
     for kind in (*_SIMPLE, "object", "array")
     for schema in ({"type": kind},)
 }
-_ANY = JsonNode(Kind.ANY, nullable=True)
-_UNKNOWN = JsonNode(Kind.UNKNOWN, nullable=True)
+_ANY = JsonNode(JsonKind.ANY, nullable=True)
+_UNKNOWN = JsonNode(JsonKind.UNKNOWN, nullable=True)
 
 
 def json_node(schema: RegisteredSchema, on_error: Callable[[SchemaError], None] | None = None) -> JsonNode:
@@ -76,12 +76,12 @@ def json_node(schema: RegisteredSchema, on_error: Callable[[SchemaError], None] 
             is too deep or too large.
     """
     try:
-        return _Reader(Gatherer(Documents(schema), on_error), on_error).root()
+        return _NodeReader(Gatherer(Documents(schema), on_error), on_error).root()
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
         raise SchemaError(f"The schema is not a JSON Schema ({error!r}).", hint=HINT) from error
 
 
-class _Reader:
+class _NodeReader:
     def __init__(self, gatherer: Gatherer, on_error: Callable[[SchemaError], None] | None) -> None:
         self._gatherer = gatherer
         self._on_error = on_error
@@ -124,7 +124,7 @@ class _Reader:
 
     def _read(self, value: Value, path: str) -> JsonNode:
         if value.is_null:
-            return JsonNode(Kind.STRING, nullable=True)
+            return JsonNode(JsonKind.STRING, nullable=True)
         kinds, choice = value.kinds, _deciding(value)
         if any(kind not in _OF_TYPE for kind in kinds):
             return _ANY
@@ -145,9 +145,9 @@ class _Reader:
         others = self._gatherer.members(value, "additionalProperties", path) if not is_row else {}
         members = self._gatherer.members(value, "properties", path) if is_row else {}
         if others:
-            return JsonNode(Kind.MAP, inner=self._inner(others["value"].value, joined(path, "value")))
+            return JsonNode(JsonKind.MAP, inner=self._inner(others["value"].value, joined(path, "value")))
         if not members:
-            return self._union(value, choice, (), path) if choice else JsonNode(Kind.ANY)
+            return self._union(value, choice, (), path) if choice else JsonNode(JsonKind.ANY)
         # Connect keeps the order of fields, which properties do not have, in an index.
         properties: list[Property] = []
         room = types.MAX_FIELDS
@@ -162,18 +162,18 @@ class _Reader:
             for constant in member.value.said("const")
             if isinstance(constant, str)
         )
-        return JsonNode(Kind.OBJECT, tuple(properties), constants=tuple(dict(constants).items()))
+        return JsonNode(JsonKind.OBJECT, tuple(properties), constants=tuple(dict(constants).items()))
 
     def _array(self, value: Value, choice: Choice | None, path: str) -> JsonNode:
         found = self._gatherer.members(value, "items", path)
         if "element" not in found or (choice and not any("items" in schema for schema, _ in value.parts)):
-            return self._union(value, choice, (), path) if choice else JsonNode(Kind.ARRAY, inner=_ANY)
+            return self._union(value, choice, (), path) if choice else JsonNode(JsonKind.ARRAY, inner=_ANY)
         element = self._inner(found["element"].value, joined(path, "element"))
         if "map" in value.said("connect.type"):
             entry = {each.name: each.node for each in element.properties}
-            if element.kind is Kind.OBJECT and {"key", "value"} <= entry.keys() and _is_key(entry["key"]):
-                return JsonNode(Kind.MAP, inner=entry["value"], key=entry["key"])
-        return JsonNode(Kind.ARRAY, inner=element)
+            if element.kind is JsonKind.OBJECT and {"key", "value"} <= entry.keys() and _is_key(entry["key"]):
+                return JsonNode(JsonKind.MAP, inner=entry["value"], key=entry["key"])
+        return JsonNode(JsonKind.ARRAY, inner=element)
 
     def _union(self, value: Value, choice: Choice | None, kinds: Types, path: str) -> JsonNode:
         """The node of a value that is one of several, by the alternatives of a choice, else by its types."""
@@ -186,17 +186,17 @@ class _Reader:
         nodes = [each.node for each in found]
         nullable = bool(value.is_nullable) or any(node.nullable for node in nodes)
         if not nodes:
-            return JsonNode(Kind.STRING, nullable=True)
+            return JsonNode(JsonKind.STRING, nullable=True)
         known = {node.kind for node in nodes}
         if len(set(nodes)) == 1:
             return replace(nodes[0], nullable=nullable)
-        for vague in (Kind.UNKNOWN, Kind.ANY):
+        for vague in (JsonKind.UNKNOWN, JsonKind.ANY):
             if vague in known:
                 return JsonNode(vague, nullable=True)
         for wider in _WIDER:
             if known == set(wider):
                 return JsonNode(wider[1], nullable=nullable)
-        return JsonNode(Kind.UNION, tuple(found), nullable=nullable)
+        return JsonNode(JsonKind.UNION, tuple(found), nullable=nullable)
 
     def _alternatives(
         self, value: Value, choice: Choice | None, kinds: Types
@@ -241,20 +241,20 @@ def _scalar(value: Value, kind: str, path: str) -> JsonNode:
     if kind in ("integer", "number"):
         local = "timestamp" in value.said("flink.type")
         temporal = {
-            "Date": Kind.DATE,
-            "Time": Kind.TIME,
-            "Timestamp": Kind.TIMESTAMP if local else Kind.TIMESTAMPTZ,
+            "Date": JsonKind.DATE,
+            "Time": JsonKind.TIME,
+            "Timestamp": JsonKind.TIMESTAMP if local else JsonKind.TIMESTAMPTZ,
         }
         if title in temporal:
             return JsonNode(temporal[title])
-    return JsonNode(_CONNECT_TYPES.get(str(connect)) or _SIMPLE.get(kind) or Kind.ANY)
+    return JsonNode(_CONNECT_TYPES.get(str(connect)) or _SIMPLE.get(kind) or JsonKind.ANY)
 
 
 def _decimal(parameters: Mapping[str, Any], kind: str, path: str) -> JsonNode:
     precision = int(parameters.get("connect.decimal.precision", _DEFAULT_PRECISION))
     scale = int(parameters.get("scale", 0))
     column = types.decimal(precision, scale, path)
-    written = Kind.DECIMAL_BASE64 if kind == "string" else Kind.DECIMAL_NUMBER
+    written = JsonKind.DECIMAL_BASE64 if kind == "string" else JsonKind.DECIMAL_NUMBER
     return JsonNode(written, decimal=(column.precision, column.scale))
 
 
@@ -265,4 +265,4 @@ def _index(member: Member) -> int:
 
 def _is_key(node: JsonNode) -> bool:
     """Whether a map can have such keys: Spark's have none that contain maps."""
-    return node.kind is not Kind.MAP and all(map(_is_key, node.nodes()))
+    return node.kind is not JsonKind.MAP and all(map(_is_key, node.nodes()))

@@ -34,8 +34,8 @@ from lineage_bridge_dagster.schemas.protobuf_values import (
     MESSAGES,
     SCALARS,
     WRAPPERS,
-    Column,
     Convert,
+    ProtobufColumn,
     decimal_column,
     enum_column,
     read_as,
@@ -134,7 +134,7 @@ class MessageReader:
             return f"that of the indexes {indexes}, which the schema does not have"
         return str(found.full_name)
 
-    def _message(self, descriptor: Descriptor, path: str, later: Descriptor | None) -> Column:
+    def _message(self, descriptor: Descriptor, path: str, later: Descriptor | None) -> ProtobufColumn:
         name = descriptor.full_name
         if name in MESSAGES:
             return MESSAGES[name]
@@ -143,7 +143,7 @@ class MessageReader:
         types.check_depth(self._enclosing, path)
         if name in WRAPPERS:
             wrapped = self._single(descriptor.fields_by_name["value"], path)
-            return Column(wrapped.type, lambda message: wrapped.convert(message.value))
+            return ProtobufColumn(wrapped.type, lambda message: wrapped.convert(message.value))
         if not descriptor.fields:
             if later is not None and later.fields and self._later is not None:
                 # It has gained fields, which it lacks. They count among this version's, and each older
@@ -152,9 +152,9 @@ class MessageReader:
                 reader._size, reader._enclosing = self._size, list(self._enclosing)
                 gained = reader._message(later, path, None).type
                 self._size = reader._size
-                return Column(types.relaxed(gained), lambda _: {})
+                return ProtobufColumn(types.relaxed(gained), lambda _: {})
             is_final = name == "google.protobuf.Empty"
-            return Column(BooleanType() if is_final else types.NoFields(), lambda _: True)
+            return ProtobufColumn(BooleanType() if is_final else types.NoFields(), lambda _: True)
         self._enclosing.append(name)
         columns: list[NestedField] = []
         converts: list[tuple[str, Convert]] = []
@@ -174,9 +174,9 @@ class MessageReader:
                 converts.append((union.name, column.convert))
         self._enclosing.pop()
         struct = types.struct(columns, path)
-        return Column(struct, lambda message: {name: convert(message) for name, convert in converts})
+        return ProtobufColumn(struct, lambda message: {name: convert(message) for name, convert in converts})
 
-    def _union(self, union: Any, path: str, later: Descriptor | None) -> Column:
+    def _union(self, union: Any, path: str, later: Descriptor | None) -> ProtobufColumn:
         fields, converts = [], {}
         for each in union.fields:
             column = self._field(each, joined(path, each.name), later)
@@ -188,9 +188,9 @@ class MessageReader:
             chosen = message.WhichOneof(name)
             return chosen and {chosen: converts[chosen](getattr(message, chosen))}
 
-        return Column(types.struct(fields, path), convert)
+        return ProtobufColumn(types.struct(fields, path), convert)
 
-    def _field(self, field: FieldDescriptor, path: str, message: Descriptor | None) -> Column:
+    def _field(self, field: FieldDescriptor, path: str, message: Descriptor | None) -> ProtobufColumn:
         """A field's type, and the conversion of what `getattr` returns for it.
 
         Args:
@@ -210,16 +210,20 @@ class MessageReader:
             )
             convert_key, convert_value = key.convert, value.convert
             kind = types.mapping(value.type, key=key.type, value_required=True)
-            return Column(kind, lambda found: [(convert_key(k), convert_value(v)) for k, v in found.items()])
+            return ProtobufColumn(
+                kind, lambda found: [(convert_key(k), convert_value(v)) for k, v in found.items()]
+            )
         if not field.is_repeated:
             column = self._single(field, path, later)
             if later is None or not later.is_repeated or later.type != field.type:
                 return column
             single = column.convert
-            return Column(types.listing(column.type, element_required=True), lambda found: [single(found)])
+            return ProtobufColumn(
+                types.listing(column.type, element_required=True), lambda found: [single(found)]
+            )
         element = self._single(field, joined(path, "element"), later)
         convert = element.convert
-        return Column(
+        return ProtobufColumn(
             types.listing(element.type, element_required=True),
             lambda found: [convert(each) for each in found],
         )
@@ -230,7 +234,7 @@ class MessageReader:
         path: str,
         later: FieldDescriptor | None = None,
         options: FieldDescriptor | None = None,
-    ) -> Column:
+    ) -> ProtobufColumn:
         """The type of a field's values, one by one.
 
         Args:

@@ -34,7 +34,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
-class Column:
+class ProtobufColumn:
     """A type, and how its values are found."""
 
     type: IcebergType
@@ -53,15 +53,15 @@ def _unsigned(value: int) -> int:
 
 _F = FieldDescriptor
 SCALARS = {
-    **dict.fromkeys((_F.TYPE_INT32, _F.TYPE_SINT32, _F.TYPE_SFIXED32), Column(IntegerType(), _same)),
-    **dict.fromkeys((_F.TYPE_INT64, _F.TYPE_SINT64, _F.TYPE_SFIXED64), Column(LongType(), _same)),
-    **dict.fromkeys((_F.TYPE_UINT32, _F.TYPE_FIXED32), Column(LongType(), _same)),
-    **dict.fromkeys((_F.TYPE_UINT64, _F.TYPE_FIXED64), Column(LongType(), _unsigned)),
-    _F.TYPE_DOUBLE: Column(DoubleType(), _same),
-    _F.TYPE_FLOAT: Column(FloatType(), _same),
-    _F.TYPE_BOOL: Column(BooleanType(), _same),
-    _F.TYPE_STRING: Column(StringType(), _same),
-    _F.TYPE_BYTES: Column(BinaryType(), _same),
+    **dict.fromkeys((_F.TYPE_INT32, _F.TYPE_SINT32, _F.TYPE_SFIXED32), ProtobufColumn(IntegerType(), _same)),
+    **dict.fromkeys((_F.TYPE_INT64, _F.TYPE_SINT64, _F.TYPE_SFIXED64), ProtobufColumn(LongType(), _same)),
+    **dict.fromkeys((_F.TYPE_UINT32, _F.TYPE_FIXED32), ProtobufColumn(LongType(), _same)),
+    **dict.fromkeys((_F.TYPE_UINT64, _F.TYPE_FIXED64), ProtobufColumn(LongType(), _unsigned)),
+    _F.TYPE_DOUBLE: ProtobufColumn(DoubleType(), _same),
+    _F.TYPE_FLOAT: ProtobufColumn(FloatType(), _same),
+    _F.TYPE_BOOL: ProtobufColumn(BooleanType(), _same),
+    _F.TYPE_STRING: ProtobufColumn(StringType(), _same),
+    _F.TYPE_BYTES: ProtobufColumn(BinaryType(), _same),
 }
 
 
@@ -81,11 +81,11 @@ def _clock(message: Any) -> int:
     return int(seconds) * 1_000_000 + int(message.nanos) // 1000
 
 
-_JSON = Column(StringType(), lambda message: json_format.MessageToJson(message, indent=None))
+_JSON = ProtobufColumn(StringType(), lambda message: json_format.MessageToJson(message, indent=None))
 MESSAGES = {
-    "google.protobuf.Timestamp": Column(TimestamptzType(), _micros),
-    "google.type.Date": Column(DateType(), _day),
-    "google.type.TimeOfDay": Column(LongType(), _clock),
+    "google.protobuf.Timestamp": ProtobufColumn(TimestamptzType(), _micros),
+    "google.type.Date": ProtobufColumn(DateType(), _day),
+    "google.type.TimeOfDay": ProtobufColumn(LongType(), _clock),
     "google.protobuf.Struct": _JSON,
     "google.protobuf.Value": _JSON,
     "google.protobuf.ListValue": _JSON,
@@ -96,16 +96,16 @@ WRAPPERS = {
 }
 
 
-def enum_column(field: FieldDescriptor) -> Column:
+def enum_column(field: FieldDescriptor) -> ProtobufColumn:
     names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
-    return Column(StringType(), lambda number: names.get(number) or str(number))
+    return ProtobufColumn(StringType(), lambda number: names.get(number) or str(number))
 
 
 #: Types that are one on the wire: numbers that a version can read as those of another.
 _VARINTS = {_F.TYPE_INT32, _F.TYPE_INT64, _F.TYPE_UINT32, _F.TYPE_UINT64, _F.TYPE_BOOL, _F.TYPE_ENUM}
 
 
-def read_as(field: FieldDescriptor, later: FieldDescriptor, path: str) -> Column | None:
+def read_as(field: FieldDescriptor, later: FieldDescriptor, path: str) -> ProtobufColumn | None:
     """A field's values as those of the later version's field; None if they are what they are.
 
     Protobuf's guide ("Updating A Message Type"): integers, booleans and enums read each other's bytes, and so
@@ -116,16 +116,16 @@ def read_as(field: FieldDescriptor, later: FieldDescriptor, path: str) -> Column
     if {field.type, later.type} <= _VARINTS:
         if later.type == _F.TYPE_ENUM:
             named = enum_column(later).convert
-            return Column(StringType(), lambda number: named(int(number)))
+            return ProtobufColumn(StringType(), lambda number: named(int(number)))
         if later.type == _F.TYPE_BOOL:
-            return Column(BooleanType(), bool)
+            return ProtobufColumn(BooleanType(), bool)
         if field.type in (_F.TYPE_ENUM, _F.TYPE_BOOL):
-            return Column(SCALARS[later.type].type, int)
+            return ProtobufColumn(SCALARS[later.type].type, int)
     if field.type == _F.TYPE_STRING and later.type == _F.TYPE_BYTES:
         text = text_column(path).convert
-        return Column(BinaryType(), lambda value: text(value).encode())
+        return ProtobufColumn(BinaryType(), lambda value: text(value).encode())
     if field.type == _F.TYPE_BYTES and later.type == _F.TYPE_STRING:
-        return Column(StringType(), lambda value: _decoded(value, path))
+        return ProtobufColumn(StringType(), lambda value: _decoded(value, path))
     return None
 
 
@@ -136,17 +136,17 @@ def _decoded(value: bytes, path: str) -> str:
         raise ValueError(f"its field {path} is not valid UTF-8") from error
 
 
-def text_column(path: str) -> Column:
+def text_column(path: str) -> ProtobufColumn:
     def convert(value: str | bytes) -> str:
         # Syntaxes other than proto3 need not demand UTF-8: other bytes come as they are.
         if isinstance(value, bytes):
             raise ValueError(f"its field {path} is not valid UTF-8")  # noqa: TRY004
         return value
 
-    return Column(StringType(), convert)
+    return ProtobufColumn(StringType(), convert)
 
 
-def decimal_column(precision: int, scale: int, path: str) -> Column:
+def decimal_column(precision: int, scale: int, path: str) -> ProtobufColumn:
     kind = types.decimal(precision, scale, path)
     precision = kind.precision
 
@@ -158,4 +158,4 @@ def decimal_column(precision: int, scale: int, path: str) -> Column:
             raise ValueError(f"its field {path} is {value}, which is no decimal({precision},{scale})")
         return value
 
-    return Column(kind, convert)
+    return ProtobufColumn(kind, convert)

@@ -145,13 +145,13 @@ class RunSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class RunStart:
     """A run to start. The key names the run before it, so that two ticks start one."""
 
     key: str
 
 
-def next_run(runs: Sequence[RunSeen], now: float) -> Start | str:
+def next_run(runs: Sequence[RunSeen], now: float) -> RunStart | str:
     """Whether to start a run, or why not. Pure.
 
     Args:
@@ -159,7 +159,7 @@ def next_run(runs: Sequence[RunSeen], now: float) -> Start | str:
         now: Unix seconds.
     """
     if not runs:
-        return Start("first")
+        return RunStart("first")
     last = runs[0]
     if not last.is_over:
         return f"Run {last.run_id} is loading the topics."
@@ -177,7 +177,7 @@ def next_run(runs: Sequence[RunSeen], now: float) -> Start | str:
     if left > 0:
         after = duration(int(left * 1000))
         return f"Run {last.run_id} ended as {last.status.value}; the next one starts in {after}."
-    return Start(f"after {last.run_id}")
+    return RunStart(f"after {last.run_id}")
 
 
 def recent_runs(instance: DagsterInstance, job: str) -> list[RunSeen]:

@@ -26,7 +26,7 @@ from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.facts import rejected_records
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, backfill_key, topic_key
-from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import BackfillSlices, TopicLoad
 from lineage_bridge_dagster.topic_to_iceberg.specs import table_spec
 
@@ -119,9 +119,9 @@ def _readable(reports: Iterator[SliceReport]) -> Iterator[SliceReport]:
         raise readable(error) from error
 
 
-def _slices(partitions: TimeWindowPartitionsDefinition, names: list[str]) -> list[Slice]:
+def _slices(partitions: TimeWindowPartitionsDefinition, names: list[str]) -> list[TimeSlice]:
     windows = sorted((partitions.time_window_for_partition_key(name), name) for name in names)
-    return [Slice(name, window.start, window.end) for window, name in windows]
+    return [TimeSlice(name, window.start, window.end) for window, name in windows]
 
 
 def _sentence(report: SliceReport) -> str:

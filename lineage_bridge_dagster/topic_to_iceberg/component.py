@@ -43,12 +43,12 @@ from lineage_bridge_dagster.lineage.nodes import is_glue_table
 from lineage_bridge_dagster.topic_to_iceberg.automation import load_automation
 from lineage_bridge_dagster.topic_to_iceberg.backfill import backfill_assets
 from lineage_bridge_dagster.topic_to_iceberg.definitions import load_assets
-from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster, LoadInstance, LoadNames, asset_key
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, LoadNames, TopicCluster, asset_key
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import RunConfig, UpkeepConfig
-from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster.topic_to_iceberg.upkeep import upkeep_job, upkeep_schedule
 
@@ -73,7 +73,7 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
     kafka: KafkaConfig = Field(
         default_factory=KafkaConfig, description="The Kafka cluster of the topics, and its Schema Registry."
     )
-    topics: list[TopicConfig] = Field(
+    topics: list[TopicEntryConfig] = Field(
         default_factory=list,
         description="The topics, by name or by pattern, each with what differs from defaults.",
     )
@@ -207,7 +207,9 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         connection = connect(settings, self.kafka)
         with TopicReader(connection.bootstrap, timeout_seconds=settings.timeout_seconds) as reader:
             topics = reader.topics()
-        LoadState(Cluster(connection.environment_id, connection.cluster_id), tuple(topics)).write(state_path)
+        LoadState(TopicCluster(connection.environment_id, connection.cluster_id), tuple(topics)).write(
+            state_path
+        )
 
     def build_defs(self, context: ComponentLoadContext) -> Definitions:
         """Build the definitions with the stored list of topics, or without it if it cannot be fetched.
@@ -287,18 +289,18 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         )
         return asset_key(load) if same else None
 
-    def _entries(self) -> Sequence[tuple[tuple[str | int, ...], TopicConfig]]:
+    def _entries(self) -> Sequence[tuple[tuple[str | int, ...], TopicEntryConfig]]:
         return [(("topics", index), entry) for index, entry in enumerate(self.topics)]
 
-    def _known_cluster(self) -> Cluster | None:
+    def _known_cluster(self) -> TopicCluster | None:
         """The cluster as far as the YAML alone tells it; None for one of Confluent Cloud that has to be
         looked up."""
         if self.kafka.is_self_managed:
-            return Cluster("", self.kafka.cluster)
+            return TopicCluster("", self.kafka.cluster)
         if not self.kafka.has_id:
             return None
         environment = self.kafka.environment
-        return Cluster(environment if environment.startswith("env-") else "", self.kafka.cluster)
+        return TopicCluster(environment if environment.startswith("env-") else "", self.kafka.cluster)
 
     def plan(self, cluster: str) -> LoadPlan:
         """Which topics are loaded and how, with the tables of a cluster of this id."""

@@ -25,14 +25,14 @@ from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, KafkaTopic, Offsets
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import Origin
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStep, OpenLoader, TableLook
 from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill, TimedRecords
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import spark_columns
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
-from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
@@ -144,21 +144,21 @@ class TableLoader:
     def ends(self) -> Offsets:
         return self._topic.bounds()[1]
 
-    def advance(self) -> Step:
+    def advance(self) -> LoadStep:
         if not self._exists:
             ends = self.ends()
             self.ensure()
             if not self._exists:
-                return Step(ends, caught_up=True)
+                return LoadStep(ends, caught_up=True)
         offsets, until = self._idle
         if self._clock() < until and offsets == self.ends():
-            return Step(offsets, caught_up=True)
+            return LoadStep(offsets, caught_up=True)
         done = self._table.advance()
         if done.caught_up:
             self._idle = (done.offsets, self._clock() + _IDLE_SECONDS)
         if not done.rows and not done.skipped:
-            return Step(done.offsets, done.caught_up)
-        return Step(
+            return LoadStep(done.offsets, done.caught_up)
+        return LoadStep(
             done.offsets,
             done.caught_up,
             rows=done.written,
@@ -170,7 +170,7 @@ class TableLoader:
             rejections=done.rejections,
         )
 
-    def backfill(self, slices: Sequence[Slice], late: timedelta | None) -> Iterator[SliceReport]:
+    def backfill(self, slices: Sequence[TimeSlice], late: timedelta | None) -> Iterator[SliceReport]:
         """Load slices again, whatever the table's offsets."""
         backfill = Backfill(
             self._spark,
@@ -302,7 +302,7 @@ class GlueStamps:
 
 
 def _queue(connection: ClusterConnection, load: TopicLoad) -> DeadLetterQueue:
-    origin = Origin(load.dotted, load.mode, connection.cluster_id)
+    origin = LetterOrigin(load.dotted, load.mode, connection.cluster_id)
     return DeadLetterTopic(load.dead_letter_topic, load.topic, connection.bootstrap, origin)
 
 

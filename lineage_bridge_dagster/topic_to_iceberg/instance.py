@@ -60,7 +60,7 @@ class LoadNames:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class TopicCluster:
     """The cluster of the topics.
 
     Attributes:
@@ -81,7 +81,7 @@ class LoadInstance:
     """
 
     names: LoadNames
-    cluster: Cluster
+    cluster: TopicCluster
     loads: Sequence[TopicLoad]
     run: RunConfig
     open_loaders: Callable[[AssetExecutionContext], OpenLoader]
@@ -104,6 +104,6 @@ def backfill_key(load: TopicLoad) -> AssetKey:
     return AssetKey(["topic_to_iceberg_backfill", *asset_key(load).path[1:]])
 
 
-def topic_key(cluster: Cluster, topic: str) -> AssetKey:
+def topic_key(cluster: TopicCluster, topic: str) -> AssetKey:
     """The key of a topic's asset, as the lineage has it."""
     return AssetKey(keys.key_parts("kafka", cluster.cluster_id, topic))

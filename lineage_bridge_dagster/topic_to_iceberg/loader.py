@@ -9,12 +9,12 @@ from typing import Protocol
 
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
-from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LoadStep:
     """One commit, or a look that found nothing to commit.
 
     Attributes:
@@ -81,7 +81,7 @@ class Loader(Protocol):
     def columns(self) -> Mapping[str, str]:
         """The columns that the table has now: name -> type; empty if there is no table."""
 
-    def advance(self) -> Step:
+    def advance(self) -> LoadStep:
         """Commit the next records.
 
         Raises:
@@ -89,7 +89,7 @@ class Loader(Protocol):
                 schema or its settings have to be changed first.
         """
 
-    def backfill(self, slices: Sequence[Slice], late: timedelta | None) -> Iterator[SliceReport]:
+    def backfill(self, slices: Sequence[TimeSlice], late: timedelta | None) -> Iterator[SliceReport]:
         """Load slices of the topic again, whatever the table's offsets; yield each one that is done.
 
         Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
-from lineage_bridge_dagster.topic_to_iceberg.loader import Step, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStep, TableLook
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
@@ -22,7 +22,7 @@ class Totals:
     unavailable: int = 0
     rejections: Rejections = field(default_factory=Rejections)
 
-    def plus(self, step: Step) -> Totals:
+    def plus(self, step: LoadStep) -> Totals:
         return Totals(
             self.rows + step.rows,
             self.removed + step.removed,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster
+from lineage_bridge_dagster.topic_to_iceberg.instance import TopicCluster
 
 _log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 class LoadState:
     """What the definitions need of the cluster; `topics` are all that it has."""
 
-    cluster: Cluster
+    cluster: TopicCluster
     topics: tuple[str, ...] = ()
 
     def write(self, path: Path) -> None:
@@ -34,7 +34,7 @@ class LoadState:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             return cls(
-                Cluster(str(document["environment"]), str(document["cluster"])),
+                TopicCluster(str(document["environment"]), str(document["cluster"])),
                 tuple(map(str, document["topics"])),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:

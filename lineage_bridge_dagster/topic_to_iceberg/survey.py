@@ -86,7 +86,7 @@ class TablePlan:
 
 def statuses(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> Iterator[TableStatus]:
     """The status of each topic's table; what could not be read is its error."""
-    opened = _Tables(catalogs)
+    opened = _OpenedTables(catalogs)
     for load in loads:
         try:
             firsts, ends = bounds(load.topic)
@@ -107,7 +107,7 @@ def plans(
     loads: Sequence[TopicLoad], catalogs: Catalogs, connection: ClusterConnection
 ) -> Iterator[TablePlan]:
     """What a run would do to each topic's table; what could not be read is its error."""
-    opened = _Tables(catalogs)
+    opened = _OpenedTables(catalogs)
     for load in loads:
         try:
             schema, documented, keys = _wanted(load, connection)
@@ -157,7 +157,7 @@ def _line(change: Change) -> str:
     return f"~ {name} becomes optional"
 
 
-class _Tables:
+class _OpenedTables:
     """Tables by PyIceberg; each catalog is opened once."""
 
     def __init__(self, catalogs: Catalogs) -> None:

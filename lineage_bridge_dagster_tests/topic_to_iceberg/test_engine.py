@@ -12,7 +12,7 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, Step
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStep
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import AT, ORDER_V1, InMemoryTopic, order_v1, payload
@@ -188,7 +188,7 @@ def test_a_table_that_has_all_records_is_looked_at_now_and_then(spark: SparkSess
     assert loader.advance().rows == 1
     spark.sql(f"DROP TABLE glue.`{database}`.orders")
     # Nothing new: the catalog is not asked.
-    assert loader.advance() == Step({0: 1, 1: 0}, caught_up=True)
+    assert loader.advance() == LoadStep({0: 1, 1: 0}, caught_up=True)
     clock.now = 31.0
     with pytest.raises(Exception, match="orders"):
         loader.advance()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.topic_to_iceberg.loader import Step
+from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStep
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
@@ -103,7 +103,7 @@ def test_a_long_topic_takes_one_batch_a_turn() -> None:
 
 def test_the_first_commit_of_a_table_that_did_not_exist_is_reported_at_once() -> None:
     """A topic without records and a schema has no table, which is no failure."""
-    topic = FakeTopic([Step({0: 0}, caught_up=True), step(1, 1, last=True)], end=1)
+    topic = FakeTopic([LoadStep({0: 0}, caught_up=True), step(1, 1, last=True)], end=1)
     running = Running(FakeCluster(orders=topic))
     running.rotation.follow([load("orders")])
     assert [report.totals.commits for report in running.turn()] == [0]

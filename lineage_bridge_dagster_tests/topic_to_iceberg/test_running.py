@@ -23,7 +23,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topic_to_iceberg import execution
-from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, Start, next_run
+from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, RunStart, next_run
 from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
@@ -204,22 +204,22 @@ def test_a_second_run_of_the_same_tables_is_refused_and_names_the_first(
 @pytest.mark.parametrize(
     ("runs", "expected"),
     [
-        ([], Start("first")),
+        ([], RunStart("first")),
         ([RunSeen("a", STARTED, None)], "Run a is loading the topics."),
         ([RunSeen("a", DagsterRunStatus.QUEUED, None)], "Run a is loading the topics."),
-        ([RunSeen("a", SUCCESS, 1000.0)], Start("after a")),
+        ([RunSeen("a", SUCCESS, 1000.0)], RunStart("after a")),
         ([RunSeen("a", FAILURE, 990.0)], "Run a ended as FAILURE; the next one starts in 20 seconds."),
-        ([RunSeen("a", FAILURE, 969.0)], Start("after a")),
+        ([RunSeen("a", FAILURE, 969.0)], RunStart("after a")),
         # It waits longer after each failure in a row.
         (
             [RunSeen("b", FAILURE, 960.0), RunSeen("a", FAILURE, 900.0)],
             "Run b ended as FAILURE; the next one starts in 20 seconds.",
         ),
-        ([RunSeen("b", FAILURE, 960.0), RunSeen("a", SUCCESS, 900.0)], Start("after b")),
+        ([RunSeen("b", FAILURE, 960.0), RunSeen("a", SUCCESS, 900.0)], RunStart("after b")),
         ([RunSeen("a", CANCELED, 990.0)], "Run a ended as CANCELED; the next one starts in 20 seconds."),
     ],
 )
-def test_what_follows_a_run(runs: list[RunSeen], expected: Start | str) -> None:
+def test_what_follows_a_run(runs: list[RunSeen], expected: RunStart | str) -> None:
     assert next_run(runs, 1000.0) == expected
 
 

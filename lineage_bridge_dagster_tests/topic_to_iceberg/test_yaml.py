@@ -13,7 +13,7 @@ from dagster import AssetKey, DagsterInstance, ScaffoldRequest
 from dagster.components.component.state_backed_component import StateBackedComponent
 
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
-from lineage_bridge_dagster.topic_to_iceberg.instance import Cluster
+from lineage_bridge_dagster.topic_to_iceberg.instance import TopicCluster
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder, example
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster_tests.bad_instance import project
@@ -103,7 +103,7 @@ def test_patterns_become_assets_with_the_stored_list_of_topics(
     instance: DagsterInstance, tmp_path: Path
 ) -> None:
     path = tmp_path / "state"
-    LoadState(Cluster("env-1", "lkc-xyz"), ("sales.eu", "sales.us", "other")).write(path)
+    LoadState(TopicCluster("env-1", "lkc-xyz"), ("sales.eu", "sales.us", "other")).write(path)
     with loaded({"kafka": {"cluster": "by-name"}, "topics": [{"topic": "sales.*"}]}) as (component, _):
         definitions = component.build_defs_from_state(None, path)  # type: ignore[arg-type]
     graph = definitions.resolve_asset_graph()

@@ -14,8 +14,8 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, Step, TableLook
-from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts, SliceReport
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStep, OpenLoader, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 TYPE = "lineage_bridge_dagster.component.TopicToIcebergComponent"
@@ -53,7 +53,7 @@ def load_error(attributes: Mapping[str, Any]) -> str:
 class FakeTopic:
     """A topic with one partition; each step of its loader reads the next batch."""
 
-    batches: list[Step | Exception] = field(default_factory=list)
+    batches: list[LoadStep | Exception] = field(default_factory=list)
     end: int = 0
     columns: dict[str, str] = field(default_factory=dict)
     oldest_unread_ms: int | None = None
@@ -81,20 +81,20 @@ class FakeLoader:
     def columns(self) -> Mapping[str, str]:
         return dict(self._topic.columns)
 
-    def advance(self) -> Step:
+    def advance(self) -> LoadStep:
         import threading
 
         self._topic.threads.add(threading.current_thread().name)
         self._topic.on_step()
         if not self._topic.batches:
-            return Step({0: self._at}, caught_up=True)
+            return LoadStep({0: self._at}, caught_up=True)
         step = self._topic.batches.pop(0)
         if isinstance(step, Exception):
             raise step
         self._at = step.offsets[0]
         return step
 
-    def backfill(self, slices: Sequence[Slice], late: timedelta | None) -> Iterator[SliceReport]:
+    def backfill(self, slices: Sequence[TimeSlice], late: timedelta | None) -> Iterator[SliceReport]:
         self._topic.backfills.append(([each.name for each in slices], late))
         for each in slices:
             counts = self._topic.slices.get(each.name, SliceCounts())
@@ -136,6 +136,6 @@ class FakeCluster:
         monkeypatch.setattr(TopicToIcebergComponent, "open_loaders", open_loaders)
 
 
-def step(to: int, rows: int = 0, *, last: bool = False, **counts: int) -> Step:
+def step(to: int, rows: int = 0, *, last: bool = False, **counts: int) -> LoadStep:
     """A commit up to an offset."""
-    return Step({0: to}, caught_up=last, rows=rows, committed=True, **counts)
+    return LoadStep({0: to}, caught_up=last, rows=rows, committed=True, **counts)

@@ -35,19 +35,19 @@ def column_types(schema: Schema) -> dict[str, str]:
 
 
 def _spelled(node: JsonNode) -> str:
-    from lineage_bridge_dagster.schemas.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import JsonKind
 
     match node.kind:
-        case Kind.OBJECT:
+        case JsonKind.OBJECT:
             return _record([(each.name, _spelled(each.node)) for each in node.properties])
-        case Kind.ARRAY if node.inner:
+        case JsonKind.ARRAY if node.inner:
             return f"array<{_spelled(node.inner)}>"
-        case Kind.MAP if node.inner:
+        case JsonKind.MAP if node.inner:
             return f"map<{_spelled(node.key) if node.key else 'string'},{_spelled(node.inner)}>"
-        case Kind.UNION | Kind.UNKNOWN:
+        case JsonKind.UNION | JsonKind.UNKNOWN:
             # What writers name the alternatives differs.
             return _UNKNOWN
-        case Kind.TIME:
+        case JsonKind.TIME:
             return "time-millis"
     return _iceberg(node.type())
 

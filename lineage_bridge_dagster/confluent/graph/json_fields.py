@@ -32,7 +32,7 @@ def json_fields(text: str) -> JsonFields:
     """The fields of a JSON Schema."""
     # Loading a project reads no schema, and must not import PyIceberg.
     from lineage_bridge_dagster.schemas.errors import LimitError
-    from lineage_bridge_dagster.schemas.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import JsonKind
     from lineage_bridge_dagster.schemas.json_schema import json_node
     from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema
 
@@ -42,7 +42,7 @@ def json_fields(text: str) -> JsonFields:
     except LineageBridgeError as error:
         return JsonFields((), isinstance(error, LimitError))
     # What writers name the alternatives of a union differs.
-    properties = node.properties if node.kind is Kind.OBJECT else ()
+    properties = node.properties if node.kind is JsonKind.OBJECT else ()
     return JsonFields(properties, any(isinstance(each, LimitError) for each in errors))
 
 
@@ -53,47 +53,47 @@ def json_type(node: JsonNode, schemas: Iterable[Any]) -> str:
         node: the value.
         schemas: what declares it.
     """
-    from lineage_bridge_dagster.schemas.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import JsonKind
 
     declared = [each for each in map(_present, schemas) if isinstance(each, Mapping)]
     for each in declared:
         if isinstance(each.get("$ref"), str):
             return str(each["$ref"]).rsplit("/", 1)[-1]
     match node.kind:
-        case Kind.ARRAY if node.inner:
+        case JsonKind.ARRAY if node.inner:
             return f"array<{json_type(node.inner, (each.get('items') for each in declared))}>"
-        case Kind.MAP if node.inner and node.key:
+        case JsonKind.MAP if node.inner and node.key:
             return f"map<{json_type(node.key, ())},{json_type(node.inner, ())}>"
-        case Kind.UNION:
+        case JsonKind.UNION:
             members = (json_type(each.node, each.schemas) for each in node.properties)
             return f"union<{','.join(members)}>"
-        case Kind.OBJECT | Kind.MAP:
+        case JsonKind.OBJECT | JsonKind.MAP:
             return "object"
-        case Kind.ANY | Kind.UNKNOWN:
+        case JsonKind.ANY | JsonKind.UNKNOWN:
             kinds = (each.get("type") for each in declared)
             return next((kind for kind in kinds if isinstance(kind, str)), "unknown")
-        case Kind.STRING | Kind.BINARY | Kind.DECIMAL_BASE64:
+        case JsonKind.STRING | JsonKind.BINARY | JsonKind.DECIMAL_BASE64:
             return "string"
-        case Kind.BOOLEAN:
+        case JsonKind.BOOLEAN:
             return "boolean"
-        case Kind.FLOAT | Kind.DOUBLE | Kind.DECIMAL_NUMBER:
+        case JsonKind.FLOAT | JsonKind.DOUBLE | JsonKind.DECIMAL_NUMBER:
             return "number"
     return "integer"
 
 
 def nested(node: JsonNode, name: str) -> Iterator[tuple[str, Property]]:
     """The properties within a value of a name: `lines.element.sku` in a list, `tags.value.text` in a map."""
-    from lineage_bridge_dagster.schemas.json_nodes import Kind
+    from lineage_bridge_dagster.schemas.json_nodes import JsonKind
 
     match node.kind:
-        case Kind.OBJECT:
+        case JsonKind.OBJECT:
             for each in node.properties:
                 inner = f"{name}.{each.name}" if name else each.name
                 yield inner, each
                 yield from nested(each.node, inner)
-        case Kind.ARRAY if node.inner:
+        case JsonKind.ARRAY if node.inner:
             yield from nested(node.inner, f"{name}.element")
-        case Kind.MAP if node.inner:
+        case JsonKind.MAP if node.inner:
             yield from nested(node.inner, f"{name}.value")
 
 

@@ -223,24 +223,24 @@ def _names_of(member: Any) -> tuple[str, str]:
 
 
 def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
-    from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+    from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
     from lineage_bridge_dagster.schemas.json_schema import json_node
     from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema
 
     def of(node: JsonNode) -> Type | None:
         match node.kind:
-            case Kind.OBJECT | Kind.UNION:
+            case JsonKind.OBJECT | JsonKind.UNION:
                 return row_type(fields(node))
-            case Kind.ARRAY:
+            case JsonKind.ARRAY:
                 return array_of(of(node.inner) if node.inner else None)
-            case Kind.MAP:
+            case JsonKind.MAP:
                 return Type("MAP", (("KEY", SCALAR), ("VALUE", of(node.inner) if node.inner else None)))
-            case Kind.ANY | Kind.UNKNOWN:
+            case JsonKind.ANY | JsonKind.UNKNOWN:
                 return None
         return SCALAR
 
     def fields(node: JsonNode) -> tuple[RowField, ...]:
-        union = node.kind is Kind.UNION
+        union = node.kind is JsonKind.UNION
         found = tuple(
             RowField(
                 f"{_UNION}{number}" if union else each.name,
@@ -260,9 +260,9 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
     except LineageBridgeError:
         return None
     own = fields(node)
-    if not own and node.kind in (Kind.ANY, Kind.UNKNOWN, Kind.OBJECT):
+    if not own and node.kind in (JsonKind.ANY, JsonKind.UNKNOWN, JsonKind.OBJECT):
         return None
-    ordered = node.kind is Kind.UNION or _is_indexed(document)
+    ordered = node.kind is JsonKind.UNION or _is_indexed(document)
     title = record_name(schema)
     after = next((each.node for each in node.properties if each.name == AFTER), None)
     return Row(
@@ -273,7 +273,7 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
         title,
         title,
         ordered=ordered,
-        by_flink=ordered and title == "Record" and node.kind is Kind.OBJECT,
+        by_flink=ordered and title == "Record" and node.kind is JsonKind.OBJECT,
     )
 
 

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.spark.decoding.avro_schemas import (
     confuses_reader,
     with_optional_doubles,
 )
-from lineage_bridge_dagster.spark.decoding.faults import Fault, any_of, faults
+from lineage_bridge_dagster.spark.decoding.faults import ValueFault, any_of, faults
 from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class AvroFormat:
         )
         return F.coalesce(*found, unknown)
 
-    def _faults(self, parsed: Column, schema: RegisteredSchema) -> Iterator[Fault]:
+    def _faults(self, parsed: Column, schema: RegisteredSchema) -> Iterator[ValueFault]:
         return faults(parsed["value"], _type_as_read(schema.text), self._types[schema.id])
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Fault:
+class ValueFault:
     """A check of a value.
 
     Attributes:
@@ -37,7 +37,7 @@ class Fault:
         return f"{f'its field {self.path}' if self.path else 'it'} {self.reason}"
 
 
-def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -> Iterator[Fault]:
+def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -> Iterator[ValueFault]:
     """The faults that a value can have.
 
     Args:
@@ -54,10 +54,10 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
         return
     match read, own:
         case StringType() | BinaryType(), StringType():
-            yield Fault(path, "is not valid UTF-8", _flag(~F.is_valid_utf8(value.cast("string"))))
+            yield ValueFault(path, "is not valid UTF-8", _flag(~F.is_valid_utf8(value.cast("string"))))
         case DecimalType(), DecimalType() if read != own:
             fits = value.try_cast(spark_type(own)).isNotNull()
-            yield Fault(path, f"is no {spelled(own)}", value.isNotNull() & ~fits)
+            yield ValueFault(path, f"is no {spelled(own)}", value.isNotNull() & ~fits)
         case StructType(), StructType():
             kept = {each.name: each.field_type for each in own.fields}
             for each in read.fields:
@@ -65,7 +65,7 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
                 if each.name in kept:
                     yield from faults(inner, each.field_type, kept[each.name], where)
                 else:
-                    yield Fault(path, "is of none of the union's types", inner.isNotNull())
+                    yield ValueFault(path, "is of none of the union's types", inner.isNotNull())
         case ListType(), ListType():
             yield from _each(value, read.element_type, own.element_type, joined(path, "element"))
         case MapType(), MapType():
@@ -73,21 +73,21 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
             yield from _each(F.map_values(value), read.value_type, own.value_type, joined(path, "value"))
 
 
-def any_of(checks: Iterable[Fault]) -> Column:
+def any_of(checks: Iterable[ValueFault]) -> Column:
     """Whether a value has one of the faults."""
     from pyspark.sql import functions as F
 
     return reduce(or_, (each.found for each in checks), F.lit(False))
 
 
-def _each(values: Column, read: IcebergType, own: IcebergType, path: str) -> Iterator[Fault]:
+def _each(values: Column, read: IcebergType, own: IcebergType, path: str) -> Iterator[ValueFault]:
     """The faults of the elements of an array, as one."""
     from pyspark.sql import functions as F
 
     reasons = dict.fromkeys(each.reason for each in faults(F.lit(None), read, own))
     if reasons:
         found = F.exists(values, lambda value: any_of(faults(value, read, own)))
-        yield Fault(path, " or ".join(reasons), _flag(found))
+        yield ValueFault(path, " or ".join(reasons), _flag(found))
 
 
 def _flag(column: Column) -> Column:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
 from lineage_bridge_dagster.schemas.json_promotion import promoted_node
 from lineage_bridge_dagster.schemas.json_schema import json_node
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
@@ -32,7 +32,7 @@ from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_FLOATS = (JsonKind.FLOAT, JsonKind.DOUBLE)
 
 
 class JsonFormat:
@@ -78,7 +78,7 @@ def _parsed(text: Column, node: JsonNode) -> Column:
     """What `read_json` returns, whatever form the numbers have."""
     from pyspark.sql import functions as F
 
-    if has_kind(node, (Kind.DECIMAL_NUMBER,)):
+    if has_kind(node, (JsonKind.DECIMAL_NUMBER,)):
         is_inexact = text.rlike(INEXACT) & F.try_parse_json(text).isNotNull()
         text = F.when(is_inexact, plain_numbers(text, "-0.0")).otherwise(text)
     first = read_json(text, node)

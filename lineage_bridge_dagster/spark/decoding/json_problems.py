@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
 from lineage_bridge_dagster.schemas.types import joined
 from lineage_bridge_dagster.spark.decoding.json_numbers import let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_values import is_unfit
@@ -63,13 +63,13 @@ def _mismatches(variant: Column, node: JsonNode, path: str) -> Iterator[tuple[Co
         due = " or ".join(dict.fromkeys(_NAMES[each] for each in expected))
         what = F.concat(F.lower(found), F.lit(f" where the JSON Schema of id {{id}} has {due}"))
         yield ~begins(found, (*expected, "VOID")), path, what
-    is_decimal = node.kind in (Kind.DECIMAL_BASE64, Kind.DECIMAL_NUMBER)
+    is_decimal = node.kind in (JsonKind.DECIMAL_BASE64, JsonKind.DECIMAL_NUMBER)
     if is_decimal and (unfit := is_unfit(variant, node)) is not None:
         due = "decimal({},{})".format(*node.decimal)
         what = F.when(found == "STRING", F.lit(f"a string that is not the Base64 of a {due}"))
         what = what.otherwise(F.lit(f"a number that a {due} does not hold"))
         yield unfit, path, F.concat(what, F.lit(", as the JSON Schema of id {id} has"))
-    for each in node.properties if node.kind is Kind.OBJECT else ():
+    for each in node.properties if node.kind is JsonKind.OBJECT else ():
         inner, where = F.try_variant_get(variant, path_of(each.name), "variant"), joined(path, each.name)
         if each.is_due:
             is_absent = begins(found, ("OBJECT",)) & F.coalesce(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
 from lineage_bridge_dagster.schemas.types import MAX_PRECISION
 from lineage_bridge_dagster.spark.decoding.json_numbers import let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS, NUMBERS, begins, kinds_of, path_of
@@ -27,7 +27,12 @@ _OPTIONS = {
 }
 
 #: Milliseconds that Spark makes a time of; it ends the query at others.
-_MOST_MILLIS = {Kind.TIMESTAMPTZ: (2**63 - 1) // 1000, Kind.TIMESTAMP: 10**15 - 1}
+_MOST_MILLIS = {JsonKind.TIMESTAMPTZ: (2**63 - 1) // 1000, JsonKind.TIMESTAMP: 10**15 - 1}
+#: Kinds whose values Spark reads although the schema does not permit them, besides those made of others.
+_CHECKED = frozenset(
+    (JsonKind.STRING, JsonKind.DECIMAL_BASE64, JsonKind.DECIMAL_NUMBER, JsonKind.FLOAT, JsonKind.DOUBLE,
+     JsonKind.UNION, JsonKind.TIMESTAMP, JsonKind.TIMESTAMPTZ)
+)  # fmt: skip
 
 
 def read_json(text: Column, node: JsonNode) -> Column:
@@ -44,7 +49,7 @@ def read_json(text: Column, node: JsonNode) -> Column:
     return F.from_json(F.concat(F.lit(f'{{"{ROOT}":['), text, F.lit(",null]}")), kind, _OPTIONS)
 
 
-def has_kind(node: JsonNode, kinds: Sequence[Kind]) -> bool:
+def has_kind(node: JsonNode, kinds: Sequence[JsonKind]) -> bool:
     """Whether a node or one at any level below it is of some kinds."""
     return node.kind in kinds or any(has_kind(each, kinds) for each in node.nodes())
 
@@ -66,24 +71,24 @@ def _raw_type(node: JsonNode) -> DataType:
     from pyspark.sql import types as t
 
     match node.kind:
-        case Kind.OBJECT:
+        case JsonKind.OBJECT:
             return t.StructType([t.StructField(each.name, _raw_type(each.node)) for each in node.properties])
-        case Kind.MAP if node.inner and node.key:
+        case JsonKind.MAP if node.inner and node.key:
             entry = {"key": node.key, "value": node.inner}
             return t.ArrayType(t.StructType([t.StructField(n, _raw_type(each)) for n, each in entry.items()]))
-        case Kind.MAP if node.inner:
+        case JsonKind.MAP if node.inner:
             return t.MapType(t.StringType(), _raw_type(node.inner))
-        case Kind.ARRAY if node.inner:
+        case JsonKind.ARRAY if node.inner:
             return t.ArrayType(_raw_type(node.inner))
-        case Kind.BOOLEAN:
+        case JsonKind.BOOLEAN:
             return t.BooleanType()
-        case Kind.INT | Kind.DATE | Kind.TIME:
+        case JsonKind.INT | JsonKind.DATE | JsonKind.TIME:
             return t.IntegerType()
-        case Kind.LONG | Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
+        case JsonKind.LONG | JsonKind.TIMESTAMP | JsonKind.TIMESTAMPTZ:
             return t.LongType()
-        case Kind.FLOAT | Kind.DOUBLE:
+        case JsonKind.FLOAT | JsonKind.DOUBLE:
             return t.DoubleType()
-        case Kind.BINARY:
+        case JsonKind.BINARY:
             return t.BinaryType()
     return t.VariantType()
 
@@ -96,31 +101,31 @@ def is_unfit(raw: Column, node: JsonNode) -> Column | None:
         return F.coalesce(column, F.lit(False))
 
     match node.kind:
-        case Kind.STRING:
+        case JsonKind.STRING:
             return flag(~begins(F.schema_of_variant(raw), ("STRING", "VOID")))
-        case Kind.DECIMAL_BASE64 | Kind.DECIMAL_NUMBER:
+        case JsonKind.DECIMAL_BASE64 | JsonKind.DECIMAL_NUMBER:
             found = F.schema_of_variant(raw)
             is_form = found.startswith("STRING")
-            if node.kind is Kind.DECIMAL_NUMBER:
+            if node.kind is JsonKind.DECIMAL_NUMBER:
                 # Casts of variants round: the number's own scale tells.
                 digits = F.regexp_extract(found, r"^DECIMAL\(\d+,(\d+)\)", 1).try_cast("int")
                 own = F.when(found.startswith("BIGINT"), 0).otherwise(digits)
                 is_form = is_form | (own <= node.decimal[1])
             return flag(found != "VOID") & ~flag(is_form & value_of(raw, node).isNotNull())
-        case Kind.FLOAT | Kind.DOUBLE:
+        case JsonKind.FLOAT | JsonKind.DOUBLE:
             number = raw.cast(spark_type(node.type()))
             return flag(F.abs(number) == F.lit(float("inf")).cast(spark_type(node.type())))
-        case Kind.TIMESTAMP | Kind.TIMESTAMPTZ:
+        case JsonKind.TIMESTAMP | JsonKind.TIMESTAMPTZ:
             most = _MOST_MILLIS[node.kind]
             return flag(~raw.between(-most, most))
-        case Kind.UNION:
+        case JsonKind.UNION:
 
             def is_none(text: Column) -> Column:
                 matched = _any(match for match, _ in _alternatives(raw, text, node))
                 return F.lit(True) if matched is None else ~matched
 
             return flag(F.schema_of_variant(raw) != "VOID") & let(_text(raw, node), is_none)
-        case Kind.OBJECT:
+        case JsonKind.OBJECT:
             parts = [is_unfit(raw.getField(each.name), each.node) for each in node.properties]
             lacking = (
                 flag(raw.isNotNull() & _absent(raw.getField(each.name), each.node))
@@ -128,13 +133,13 @@ def is_unfit(raw: Column, node: JsonNode) -> Column | None:
                 if each.is_due
             )
             return _any([*(part for part in parts if part is not None), *lacking])
-        case Kind.MAP if node.key:
+        case JsonKind.MAP if node.key:
             return flag(~_is_map(raw, node))
-        case Kind.ARRAY | Kind.MAP if node.inner:
+        case JsonKind.ARRAY | JsonKind.MAP if node.inner:
             inner = node.inner
             if not _is_checked(inner):
                 return None
-            values = raw if node.kind is Kind.ARRAY else F.map_values(raw)
+            values = raw if node.kind is JsonKind.ARRAY else F.map_values(raw)
             return flag(F.exists(values, lambda each: is_unfit(each, inner)))  # type: ignore[arg-type, return-value]
     return None
 
@@ -166,14 +171,11 @@ def _is_map(raw: Column, node: JsonNode) -> Column:
 
 def _is_checked(node: JsonNode) -> bool:
     """Whether `is_unfit` has something to check."""
-    if node.key or any(each.is_due for each in node.properties if node.kind is Kind.OBJECT):
+    if node.key or any(each.is_due for each in node.properties if node.kind is JsonKind.OBJECT):
         return True
-    if node.kind in (Kind.OBJECT, Kind.ARRAY, Kind.MAP):
+    if node.kind in (JsonKind.OBJECT, JsonKind.ARRAY, JsonKind.MAP):
         return any(map(_is_checked, node.nodes()))
-    return node.kind in (
-        Kind.STRING, Kind.DECIMAL_BASE64, Kind.DECIMAL_NUMBER, Kind.FLOAT, Kind.DOUBLE, Kind.UNION,
-        Kind.TIMESTAMP, Kind.TIMESTAMPTZ,
-    )  # fmt: skip
+    return node.kind in _CHECKED
 
 
 def _any(columns: Iterable[Column]) -> Column | None:
@@ -188,28 +190,28 @@ def value_of(raw: Column, node: JsonNode) -> Column:
     from pyspark.sql import functions as F
 
     match node.kind:
-        case Kind.STRING:
+        case JsonKind.STRING:
             return F.try_variant_get(raw, "$", "string")
-        case Kind.ANY:
+        case JsonKind.ANY:
             return F.when(F.schema_of_variant(raw) != "VOID", F.to_json(raw))
-        case Kind.DATE:
+        case JsonKind.DATE:
             return F.date_from_unix_date(raw)
-        case Kind.TIMESTAMPTZ:
+        case JsonKind.TIMESTAMPTZ:
             return F.timestamp_millis(raw)
-        case Kind.TIMESTAMP:
+        case JsonKind.TIMESTAMP:
             epoch = F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
             return epoch + F.make_dt_interval(secs=raw / F.lit(1000).cast("decimal(4,0)"))
-        case Kind.FLOAT:
+        case JsonKind.FLOAT:
             return raw.cast("float")
-        case Kind.DECIMAL_BASE64 | Kind.DECIMAL_NUMBER:
+        case JsonKind.DECIMAL_BASE64 | JsonKind.DECIMAL_NUMBER:
             # `unbase64` ends the query at a text that is none.
             data = F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64"))
             value = _unscaled(data, *node.decimal)
-            if node.kind is Kind.DECIMAL_BASE64:
+            if node.kind is JsonKind.DECIMAL_BASE64:
                 return value
             number = F.try_variant_get(raw, "$", "decimal({},{})".format(*node.decimal))
             return F.when(F.schema_of_variant(raw) == "STRING", value).otherwise(number)
-        case Kind.UNION:
+        case JsonKind.UNION:
 
             def chosen(text: Column) -> Column:
                 found = zip(node.properties, _alternatives(raw, text, node), strict=True)
@@ -217,21 +219,21 @@ def value_of(raw: Column, node: JsonNode) -> Column:
 
             present = raw.isNotNull() & (F.schema_of_variant(raw) != "VOID")
             return F.when(present, let(_text(raw, node), chosen))
-        case Kind.OBJECT:
+        case JsonKind.OBJECT:
             fields = (
                 value_of(raw.getField(each.name), each.node).alias(each.name) for each in node.properties
             )
             return F.when(raw.isNotNull(), F.struct(*fields))
-        case Kind.ARRAY if node.inner and _raw_type(node) != spark_type(node.type()):
+        case JsonKind.ARRAY if node.inner and _raw_type(node) != spark_type(node.type()):
             inner = node.inner
             return F.transform(raw, lambda each: value_of(each, inner))
-        case Kind.MAP if node.key and node.inner:
+        case JsonKind.MAP if node.key and node.inner:
             key, item = node.key, node.inner
             entries = F.transform(
                 raw, lambda each: F.struct(value_of(each["key"], key), value_of(each["value"], item))
             )
             return F.when(_is_map(raw, node), F.map_from_entries(entries))
-        case Kind.MAP if node.inner and _raw_type(node) != spark_type(node.type()):
+        case JsonKind.MAP if node.inner and _raw_type(node) != spark_type(node.type()):
             inner = node.inner
             return F.transform_values(raw, lambda _, each: value_of(each, inner))
     return raw
@@ -272,21 +274,21 @@ def _alternatives(raw: Column, text: Column, node: JsonNode) -> list[tuple[Colum
     kind, taken = F.schema_of_variant(raw), F.lit(False)
     kinds = {each.node.kind for each in node.properties}
     # Where there is none for numbers, one for integers takes `1.0`.
-    is_number = not kinds.isdisjoint((Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL_NUMBER))
+    is_number = not kinds.isdisjoint((JsonKind.FLOAT, JsonKind.DOUBLE, JsonKind.DECIMAL_NUMBER))
     # Where there is none for text, a decimal that the schema has as a number takes its Base64.
-    is_text = not kinds.isdisjoint((Kind.STRING, Kind.BINARY, Kind.DECIMAL_BASE64))
+    is_text = not kinds.isdisjoint((JsonKind.STRING, JsonKind.BINARY, JsonKind.DECIMAL_BASE64))
     found: dict[str, tuple[Column, Column]] = {}
     for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):
         parsed = read_json(text, each.node)
         expected = kinds_of(each.node)
         if (each.node.kind in INTEGERS and not is_number) or (
-            each.node.kind is Kind.DECIMAL_NUMBER and is_text
+            each.node.kind is JsonKind.DECIMAL_NUMBER and is_text
         ):
             expected = NUMBERS
         match = begins(kind, expected) if expected else F.lit(True)
         for name, constant in each.node.constants:
             match = match & (F.try_variant_get(raw, path_of(name), "string") == constant)
-        for inner in each.node.properties if each.node.kind is Kind.OBJECT else ():
+        for inner in each.node.properties if each.node.kind is JsonKind.OBJECT else ():
             if inner.required:
                 match = match & F.try_variant_get(raw, path_of(inner.name), "variant").isNotNull()
         match = F.coalesce(match & is_whole(parsed, each.node), F.lit(False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.schemas.json_nodes import JsonNode, Kind
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -13,25 +13,32 @@ if TYPE_CHECKING:
 #: Kinds of numbers that a variant reports, by the beginning of what `schema_of_variant` says.
 NUMBERS = ("BIGINT", "DECIMAL", "DOUBLE")
 #: What is written as an integer.
-INTEGERS = (Kind.INT, Kind.LONG, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
+INTEGERS = (
+    JsonKind.INT,
+    JsonKind.LONG,
+    JsonKind.DATE,
+    JsonKind.TIME,
+    JsonKind.TIMESTAMP,
+    JsonKind.TIMESTAMPTZ,
+)
 _VARIANTS = {
-    Kind.STRING: ("STRING",),
-    Kind.BOOLEAN: ("BOOLEAN",),
-    Kind.BINARY: ("STRING",),
-    Kind.DECIMAL_BASE64: ("STRING",),
-    Kind.DECIMAL_NUMBER: (*NUMBERS, "STRING"),
-    Kind.FLOAT: NUMBERS,
-    Kind.DOUBLE: NUMBERS,
+    JsonKind.STRING: ("STRING",),
+    JsonKind.BOOLEAN: ("BOOLEAN",),
+    JsonKind.BINARY: ("STRING",),
+    JsonKind.DECIMAL_BASE64: ("STRING",),
+    JsonKind.DECIMAL_NUMBER: (*NUMBERS, "STRING"),
+    JsonKind.FLOAT: NUMBERS,
+    JsonKind.DOUBLE: NUMBERS,
     **dict.fromkeys(INTEGERS, ("BIGINT",)),
-    Kind.OBJECT: ("OBJECT",),
-    Kind.MAP: ("OBJECT",),
-    Kind.ARRAY: ("ARRAY",),
+    JsonKind.OBJECT: ("OBJECT",),
+    JsonKind.MAP: ("OBJECT",),
+    JsonKind.ARRAY: ("ARRAY",),
 }
 
 
 def kinds_of(node: JsonNode) -> tuple[str, ...]:
     """The kinds that a variant of a value reports; none if it may be anything."""
-    return _VARIANTS[Kind.ARRAY] if node.key else _VARIANTS.get(node.kind, ())
+    return _VARIANTS[JsonKind.ARRAY] if node.key else _VARIANTS.get(node.kind, ())
 
 
 def begins(column: Column, starts: Sequence[str]) -> Column:

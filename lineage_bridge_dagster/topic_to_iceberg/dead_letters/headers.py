@@ -50,7 +50,7 @@ _STAGES = {UNDECODABLE_KEY: "KEY_CONVERTER", UNDECODABLE_VALUE: "VALUE_CONVERTER
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LetterOrigin:
     """Which table rejected a letter.
 
     Attributes:
@@ -65,7 +65,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayMark:
     """What a record that was sent again says about itself.
 
     Attributes:
@@ -95,9 +95,9 @@ class StoredLetter:
 
     letter: DeadLetter
     identity: str
-    origin: Origin
+    origin: LetterOrigin
     at: datetime | None
-    replay: Replay | None
+    replay: ReplayMark | None
 
     @property
     def attempt(self) -> int:
@@ -113,12 +113,12 @@ class StoredLetter:
 
     def resent(self) -> Headers:
         """The headers of the record when it is sent again: its own, and how often it was."""
-        now = Replay(self.attempt, self.rank, self.letter.topic_id, self.identity)
+        now = ReplayMark(self.attempt, self.rank, self.letter.topic_id, self.identity)
         own = tuple((name, value) for name, value in self.letter.headers if not _is_replay(name, value))
         return (*own, (REPLAY, json.dumps(_replay_fields(now)).encode()))
 
 
-def letter_headers(letter: DeadLetter, origin: Origin, at: datetime) -> Headers:
+def letter_headers(letter: DeadLetter, origin: LetterOrigin, at: datetime) -> Headers:
     """All headers of a dead letter: the record's, then its account."""
     account: dict[str, object] = {
         VERSION: _SUPPORTED,
@@ -170,12 +170,12 @@ def stored_letter(headers: Headers, key: bytes | None, value: bytes | None) -> S
         value_schema_id=_number(own, "value.schema.id"),
         topic_id=own.get("topic.id", ""),
     )
-    origin = Origin(connect.get("connector.name", ""), own.get("mode", ""), own.get("cluster", ""))
+    origin = LetterOrigin(connect.get("connector.name", ""), own.get("mode", ""), own.get("cluster", ""))
     identity = own.get("identity") or letter.identity
     return StoredLetter(letter, identity, origin, _time(_number(own, "time")), replay_of(letter.headers))
 
 
-def replay_of(headers: Sequence[tuple[str, bytes | None]]) -> Replay | None:
+def replay_of(headers: Sequence[tuple[str, bytes | None]]) -> ReplayMark | None:
     """What a record says about being sent again; None for one that was sent once."""
     found = (_parse_replay(value) for name, value in reversed(headers) if name == REPLAY)
     return next(filter(None, found), None)
@@ -203,7 +203,7 @@ def milliseconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _replay_fields(replay: Replay) -> dict[str, object]:
+def _replay_fields(replay: ReplayMark) -> dict[str, object]:
     return {
         "count": replay.count,
         "offset": replay.offset,
@@ -216,14 +216,14 @@ def _is_replay(name: str, value: bytes | None) -> bool:
     return name == REPLAY and _parse_replay(value) is not None
 
 
-def _parse_replay(value: bytes | None) -> Replay | None:
+def _parse_replay(value: bytes | None) -> ReplayMark | None:
     try:
         parsed = json.loads(value or b"")
     except ValueError:
         return None
     match parsed:
         case {"count": int(count), "offset": int(offset)}:
-            return Replay(count, offset, str(parsed.get("topic_id", "")), str(parsed.get("letter", "")))
+            return ReplayMark(count, offset, str(parsed.get("topic_id", "")), str(parsed.get("letter", "")))
     return None
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import replay_of
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Record, Source
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Entry, KeyId, key_id
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import RecordSource, TopicRecord
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import KeyId, LetterEntry, key_id
 
 #: A topic and a partition.
 Partition = tuple[str, int]
@@ -28,7 +28,7 @@ class Newer:
     """
 
     def __init__(
-        self, entries: Iterable[Entry], letters: Iterable[Entry], topic_ids: Mapping[str, str]
+        self, entries: Iterable[LetterEntry], letters: Iterable[LetterEntry], topic_ids: Mapping[str, str]
     ) -> None:
         self._newest: dict[Partition, dict[KeyId, tuple[int, int]]] = {}
         self._at: dict[Partition, int] = {}
@@ -46,7 +46,7 @@ class Newer:
 
     def read_to(
         self,
-        source: Source,
+        source: RecordSource,
         ends: Mapping[Partition, int],
         *,
         committed: bool = True,
@@ -72,14 +72,14 @@ class Newer:
             for partition, offset in end.items():
                 self._at[topic, partition] = max(self._at[topic, partition], offset)
 
-    def than(self, entry: Entry) -> int | None:
+    def than(self, entry: LetterEntry) -> int | None:
         """The offset of a record that follows the letter's and has its key; None if none was read."""
         if entry.key is None:
             return None
         rank, offset = self._newest.get(entry.source, {}).get(entry.key, (-1, -1))
         return offset if rank > entry.rank else None
 
-    def _add(self, topic: str, record: Record) -> None:
+    def _add(self, topic: str, record: TopicRecord) -> None:
         if (topic, record.partition, record.offset) in self._letters:
             return
         newest = self._newest[topic, record.partition]

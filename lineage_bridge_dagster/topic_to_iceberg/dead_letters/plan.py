@@ -8,8 +8,12 @@ from typing import Literal
 
 from lineage_bridge_dagster.text import duration
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.newer import Newer
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import TopicState
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Entry, Selection, Survey
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import ReplayTarget
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import (
+    LetterEntry,
+    LetterSelection,
+    LetterSurvey,
+)
 
 #: `send`; `replayed`: sent before; `superseded`: a newer record has its key; `held`: sending it might
 #: do harm; `sent`, `failed`: what became of `send`.
@@ -24,7 +28,7 @@ class Decision:
         offset: of the record that was sent; None for other outcomes.
     """
 
-    entry: Entry
+    entry: LetterEntry
     outcome: Outcome
     reason: str = ""
     offset: int | None = None
@@ -43,12 +47,14 @@ class Rules:
     original_time: bool = True
 
 
-def needs_check(entry: Entry, state: TopicState | None) -> bool:
+def needs_check(entry: LetterEntry, state: ReplayTarget | None) -> bool:
     """Whether the record would replace newer ones of its key, in a table or in its topic."""
     return entry.key is not None and (entry.keyed or (state is not None and state.compacted is True))
 
 
-def to_check(survey: Survey, selection: Selection, topics: Mapping[str, TopicState | None]) -> list[Entry]:
+def to_check(
+    survey: LetterSurvey, selection: LetterSelection, topics: Mapping[str, ReplayTarget | None]
+) -> list[LetterEntry]:
     """The letters that must be compared with newer records of their keys, as far as their topics allow it."""
     return [
         entry
@@ -63,9 +69,9 @@ def to_check(survey: Survey, selection: Selection, topics: Mapping[str, TopicSta
 
 
 def decide(
-    survey: Survey,
-    selection: Selection,
-    topics: Mapping[str, TopicState | None],
+    survey: LetterSurvey,
+    selection: LetterSelection,
+    topics: Mapping[str, ReplayTarget | None],
     newer: Newer,
     rules: Rules,
     *,
@@ -84,7 +90,7 @@ def decide(
         now: milliseconds since 1970.
     """
 
-    def decision(entry: Entry) -> Decision:
+    def decision(entry: LetterEntry) -> Decision:
         if entry.identity in survey.replayed:
             return Decision(entry, "replayed", "it was sent again before")
         if entry.cluster and cluster and entry.cluster != cluster:
@@ -124,12 +130,12 @@ def counts(decisions: Iterable[Decision]) -> dict[Outcome, int]:
     return found
 
 
-def _order(entry: Entry) -> tuple[str, int, int, int]:
+def _order(entry: LetterEntry) -> tuple[str, int, int, int]:
     """Of a partition, the first record comes first, so that the last one of a key wins again."""
     return entry.topic, entry.partition, entry.rank, entry.offset
 
 
-def _doubt(entry: Entry, state: TopicState, now: int) -> str | None:
+def _doubt(entry: LetterEntry, state: ReplayTarget, now: int) -> str | None:
     """Why it is unknown whether a newer record has the letter's key; None if it is known."""
     if (other := _other_topic(entry, state)) is not None:
         return other
@@ -148,7 +154,7 @@ def _doubt(entry: Entry, state: TopicState, now: int) -> str | None:
     return None
 
 
-def _other_topic(entry: Entry, state: TopicState) -> str | None:
+def _other_topic(entry: LetterEntry, state: ReplayTarget) -> str | None:
     if not entry.topic_id or not state.topic_id:
         return f"it is unknown whether {entry.topic} was deleted and created again since"
     if entry.topic_id != state.topic_id:

@@ -21,7 +21,7 @@ _FETCH = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TopicRecord:
     """A record of a topic, with its bytes as they are."""
 
     partition: int
@@ -32,7 +32,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicState:
+class ReplayTarget:
     """What decides whether a record may be sent to a topic again.
 
     Attributes:
@@ -51,13 +51,15 @@ class TopicState:
     delete_retention_ms: int | None = None
 
 
-class Source(Protocol):
+class RecordSource(Protocol):
     """Topics of one cluster."""
 
-    def describe(self, topic: str) -> TopicState | None:
+    def describe(self, topic: str) -> ReplayTarget | None:
         """A topic's state; None if it does not exist or the key may not see it."""
 
-    def read(self, topic: str, start: Offsets, end: Offsets, *, committed: bool = True) -> Iterator[Record]:
+    def read(
+        self, topic: str, start: Offsets, end: Offsets, *, committed: bool = True
+    ) -> Iterator[TopicRecord]:
         """The records of `[start, end)`, in the order of offsets in each partition.
 
         Args:
@@ -82,14 +84,14 @@ class KafkaSource:
         self._reader = TopicReader(bootstrap, timeout_seconds=timeout_seconds)
         self._opened_admin: Any = None
 
-    def describe(self, topic: str) -> TopicState | None:
+    def describe(self, topic: str) -> ReplayTarget | None:
         try:
             first, end = self._reader.committed_bounds(topic)
         except TopicNotFoundError:
             return None
         configs = self._configs(topic)
         policy = configs.get("cleanup.policy")
-        return TopicState(
+        return ReplayTarget(
             topic_id=self._reader.topic_id(topic),
             first=first,
             end=end,
@@ -98,7 +100,9 @@ class KafkaSource:
             delete_retention_ms=_limit(configs.get("delete.retention.ms")),
         )
 
-    def read(self, topic: str, start: Offsets, end: Offsets, *, committed: bool = True) -> Iterator[Record]:
+    def read(
+        self, topic: str, start: Offsets, end: Offsets, *, committed: bool = True
+    ) -> Iterator[TopicRecord]:
         from confluent_kafka import KafkaException, TopicPartition
 
         left = {p: end[p] for p, at in start.items() if p in end and at < end[p]}
@@ -124,7 +128,7 @@ class KafkaSource:
         finally:
             consumer.close()
 
-    def _taken(self, message: Any, left: dict[int, int]) -> Iterator[Record]:
+    def _taken(self, message: Any, left: dict[int, int]) -> Iterator[TopicRecord]:
         from confluent_kafka import KafkaError, KafkaException
 
         error = message.error()
@@ -145,7 +149,7 @@ class KafkaSource:
             del left[partition]
         if offset < end:
             headers = tuple((name, value) for name, value in message.headers() or ())
-            yield Record(partition, offset, message.key(), message.value(), headers)
+            yield TopicRecord(partition, offset, message.key(), message.value(), headers)
 
     def _consumer(self, committed: bool) -> Any:
         from confluent_kafka import Consumer

@@ -28,9 +28,13 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import (
     needs_check,
     to_check,
 )
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Source, TopicState
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import RecordSource, ReplayTarget
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.sender import Sender
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Entry, Selection, Survey
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import (
+    LetterEntry,
+    LetterSelection,
+    LetterSurvey,
+)
 
 #: Letters, and bytes of letters, in one transaction: it must end long before the brokers abort it.
 BATCH = 100
@@ -53,7 +57,7 @@ class Report:
     """
 
     decisions: list[Decision]
-    survey: Survey
+    survey: LetterSurvey
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -75,14 +79,14 @@ class Replay:
     """
 
     topic: str
-    source: Source
-    selection: Selection
+    source: RecordSource
+    selection: LetterSelection
     rules: Rules = field(default_factory=Rules)
     cluster: str = ""
     progress: Progress = lambda _what, _count: None
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
-    _states: dict[str, TopicState | None] = field(default_factory=dict)
+    _states: dict[str, ReplayTarget | None] = field(default_factory=dict)
     _newer: Newer = field(default_factory=lambda: Newer((), (), {}))
 
     def plan(self) -> Report:
@@ -99,7 +103,7 @@ class Replay:
                 hint="Check its name, and that the key has DeveloperRead on it.",
             )
         records = self.source.read(self.topic, state.first, state.end)
-        survey = Survey.of(records, lambda count: self.progress(f"Reading {self.topic}", count))
+        survey = LetterSurvey.of(records, lambda count: self.progress(f"Reading {self.topic}", count))
         chosen = [entry for entry in survey.letters.values() if self.selection.takes(entry)]
         self._states = {topic: self.source.describe(topic) for topic in sorted({e.topic for e in chosen})}
         checked = to_check(survey, self.selection, self._states)
@@ -155,7 +159,7 @@ class Replay:
                 self.sleep(max(0.0, started + sent / rate - self.clock()))
         return Report(list(done.values()), report.survey)
 
-    def _letters(self, batch: Iterable[Entry]) -> dict[str, StoredLetter]:
+    def _letters(self, batch: Iterable[LetterEntry]) -> dict[str, StoredLetter]:
         """The letters with their content, by identity."""
         places = {entry.place: entry.identity for entry in batch}
         found: dict[str, StoredLetter] = {}
@@ -168,7 +172,7 @@ class Replay:
         return found
 
     def _send(
-        self, sender: Sender, batch: list[Entry], letters: Mapping[str, StoredLetter]
+        self, sender: Sender, batch: list[LetterEntry], letters: Mapping[str, StoredLetter]
     ) -> Iterator[Decision]:
         """Send a batch in one transaction, without those that fail or that a newer record overtook."""
         left = []
@@ -192,14 +196,14 @@ class Replay:
             else:
                 pending[:0] = [[entry] for entry in rest]
 
-    def _outgoing(self, stored: StoredLetter, entry: Entry) -> Outgoing:
+    def _outgoing(self, stored: StoredLetter, entry: LetterEntry) -> Outgoing:
         letter = stored.letter
         timestamp = entry.timestamp if self.rules.original_time else 0
         return Outgoing(
             letter.topic, letter.partition, letter.key, letter.value, stored.resent(), max(timestamp, 0)
         )
 
-    def _overtaken(self, sent: Mapping[str, tuple[Entry, int]]) -> dict[str, int]:
+    def _overtaken(self, sent: Mapping[str, tuple[LetterEntry, int]]) -> dict[str, int]:
         """The letters whose key got a newer record before the one that was sent, with its offset."""
         ends: dict[Partition, int] = {}
         checked = []
@@ -219,10 +223,10 @@ class Replay:
         return found
 
 
-def _batches(decisions: Iterable[Decision], rate: float | None) -> Iterator[list[Entry]]:
+def _batches(decisions: Iterable[Decision], rate: float | None) -> Iterator[list[LetterEntry]]:
     """Letters of one transaction: at most those of a second, if their rate is limited."""
     most = BATCH if rate is None else max(1, min(BATCH, int(rate)))
-    batch: list[Entry] = []
+    batch: list[LetterEntry] = []
     size = 0
     for one in decisions:
         if batch and (len(batch) >= most or size + one.entry.size > BATCH_BYTES):

@@ -18,7 +18,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import (
 )
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import StoredLetter, replayed_headers
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Decision
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Entry
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterEntry
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -55,10 +55,10 @@ class Sender:
 
     def send(
         self,
-        batch: list[Entry],
+        batch: list[LetterEntry],
         letters: Mapping[str, StoredLetter],
-        outgoing: Callable[[StoredLetter, Entry], Outgoing],
-        overtaken: Callable[[Mapping[str, tuple[Entry, int]]], dict[str, int]],
+        outgoing: Callable[[StoredLetter, LetterEntry], Outgoing],
+        overtaken: Callable[[Mapping[str, tuple[LetterEntry, int]]], dict[str, int]],
     ) -> list[Decision]:
         """Send a batch in one transaction.
 
@@ -107,7 +107,9 @@ class Sender:
             raise
         return [Decision(entry, "sent", offset=offset) for entry, offset in sent.values()]
 
-    def _record(self, client: Producer, sent: list[tuple[StoredLetter, int]], batch: list[Entry]) -> None:
+    def _record(
+        self, client: Producer, sent: list[tuple[StoredLetter, int]], batch: list[LetterEntry]
+    ) -> None:
         """Record the replays, each in the partition of its letter."""
         partitions = {entry.identity: entry.place[0] for entry in batch}
         records = [
@@ -130,7 +132,7 @@ class Sender:
                     hint=hint,
                 )
 
-    def _failed(self, entry: Entry, error: KafkaError | None) -> Decision:
+    def _failed(self, entry: LetterEntry, error: KafkaError | None) -> Decision:
         why, hint = explained(error, entry.topic)
         reason = f"{why}. {hint}"
         if error is not None and error.code() in (
@@ -201,8 +203,8 @@ def _end(client: Producer) -> None:
 
 
 def _causes(
-    batch: list[Entry], results: list[int | KafkaError | None]
-) -> list[tuple[Entry, KafkaError | None]]:
+    batch: list[LetterEntry], results: list[int | KafkaError | None]
+) -> list[tuple[LetterEntry, KafkaError | None]]:
     """The letters because of which a transaction failed; those that only fell with it are not among them."""
     from confluent_kafka import KafkaError as Codes
 

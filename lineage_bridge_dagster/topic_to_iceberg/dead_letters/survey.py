@@ -14,7 +14,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
     replayed_letter,
     stored_letter,
 )
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Record
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import TopicRecord
 
 #: Modes of tables that hold one row for each record, so that no record replaces another one's.
 _APPEND = "append"
@@ -27,7 +27,7 @@ KeyId = tuple[bool, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LetterEntry:
     """A letter without its content.
 
     Attributes:
@@ -93,7 +93,7 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Survey:
+class LetterSurvey:
     """A dead letter topic.
 
     Attributes:
@@ -103,13 +103,13 @@ class Survey:
         others: records that are no dead letters of ours.
     """
 
-    letters: dict[str, Entry] = field(default_factory=dict)
+    letters: dict[str, LetterEntry] = field(default_factory=dict)
     replayed: set[str] = field(default_factory=set)
     repeated: int = 0
     others: int = 0
 
     @classmethod
-    def of(cls, records: Iterable[Record], progress: Callable[[int], None] = lambda _: None) -> Self:
+    def of(cls, records: Iterable[TopicRecord], progress: Callable[[int], None] = lambda _: None) -> Self:
         """Read a topic to its end; `progress` gets the number of records read."""
         survey = cls()
         for count, record in enumerate(records, 1):
@@ -117,7 +117,7 @@ class Survey:
             progress(count)
         return survey
 
-    def _add(self, record: Record) -> None:
+    def _add(self, record: TopicRecord) -> None:
         stored = stored_letter(record.headers, record.key, record.value)
         if stored is None:
             identity = replayed_letter(record.headers)
@@ -126,7 +126,7 @@ class Survey:
             else:
                 self.replayed.add(identity)
             return
-        entry = Entry.of(stored, (record.partition, record.offset))
+        entry = LetterEntry.of(stored, (record.partition, record.offset))
         known = self.letters.get(entry.identity)
         if known is not None:
             self.repeated += 1
@@ -136,7 +136,7 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class LetterSelection:
     """Which letters to send again; all, without any condition.
 
     Attributes:
@@ -153,7 +153,7 @@ class Selection:
     until: datetime | None = None
     places: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
-    def takes(self, entry: Entry) -> bool:
+    def takes(self, entry: LetterEntry) -> bool:
         partition, offset = entry.place
         low, high = self.places.get(partition, (0, -1)) if self.places else (0, offset)
         return (

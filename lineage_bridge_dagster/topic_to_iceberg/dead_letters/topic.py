@@ -23,7 +23,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import (
     producer,
     send,
 )
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import Origin, letter_headers
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin, letter_headers
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Creation:
     retention_ms: int = -1
 
 
-class Admin(Protocol):
+class TopicAdmin(Protocol):
     """The part of confluent-kafka's `AdminClient` that is used."""
 
     def list_topics(self, topic: str | None = None, *, timeout: float) -> Any: ...
@@ -89,12 +89,12 @@ class DeadLetterTopic:
         name: str,
         source: str,
         bootstrap: Bootstrap,
-        origin: Origin,
+        origin: LetterOrigin,
         *,
         creation: Creation | None = None,
         timeout_seconds: float = 60.0,
         open_producer: Callable[[Mapping[str, Any]], Producer] | None = None,
-        admin: Admin | None = None,
+        admin: TopicAdmin | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.name = name
@@ -211,7 +211,7 @@ class DeadLetterTopic:
         partition = letter.partition % self._partitions
         return Outgoing(self.name, partition, letter.key, letter.value, headers)
 
-    def _admin(self) -> Admin:
+    def _admin(self) -> TopicAdmin:
         from confluent_kafka.admin import AdminClient
 
         if self._given_admin is None:
@@ -221,10 +221,10 @@ class DeadLetterTopic:
                 "log_level": 0,
                 "logger": log,
             }
-            self._given_admin = cast("Admin", AdminClient(options))
+            self._given_admin = cast("TopicAdmin", AdminClient(options))
         return self._given_admin
 
-    def _described(self, admin: Admin) -> Any | None:
+    def _described(self, admin: TopicAdmin) -> Any | None:
         """The topic's metadata; None if it does not exist or the key may not see it."""
         from confluent_kafka import KafkaError, KafkaException
 
@@ -235,7 +235,7 @@ class DeadLetterTopic:
             return None
         raise KafkaException(found.error)
 
-    def _described_soon(self, admin: Admin) -> Any | None:
+    def _described_soon(self, admin: TopicAdmin) -> Any | None:
         """The metadata of a topic that was just created, which not all brokers may know at once."""
         retrying = Retrying(
             retry=retry_if_result(lambda found: found is None or not found.partitions),
@@ -245,7 +245,7 @@ class DeadLetterTopic:
         )
         return retrying(self._described, admin)
 
-    def _configs(self, admin: Admin) -> dict[str, dict[str, str | None]]:
+    def _configs(self, admin: TopicAdmin) -> dict[str, dict[str, str | None]]:
         """The configs of both topics, by name; a topic that is missing or may not be described has none."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
@@ -261,7 +261,7 @@ class DeadLetterTopic:
             found[resource.name] = {name: entry.value for name, entry in configs.items()}
         return found
 
-    def _create(self, admin: Admin, source_limit: int) -> None:
+    def _create(self, admin: TopicAdmin, source_limit: int) -> None:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 

@@ -40,7 +40,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_own
 from lineage_bridge_dagster.topic_to_iceberg.loading.dead_letters import dead_letters, rejections, write_new
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import aligned, check_schemas, evolve
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords, TopicSchemas
-from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState
+from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicBounds
 from lineage_bridge_dagster.topic_to_iceberg.loading.slice_changes import (
     SliceColumns,
     changes,
@@ -48,11 +48,11 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.slice_changes import (
     rejected_places,
 )
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import (
-    Slice,
     SliceCounts,
     SliceRange,
     SliceRefusedError,
     SliceReport,
+    TimeSlice,
     check_contiguous,
     end_times,
     slice_range,
@@ -110,7 +110,7 @@ class Backfill:
         self._queue = dead_letter_queue if config.failures == "log" else None
         self._origin = origin
 
-    def run(self, slices: Sequence[Slice], late: timedelta | None = None) -> Iterator[SliceReport]:
+    def run(self, slices: Sequence[TimeSlice], late: timedelta | None = None) -> Iterator[SliceReport]:
         """Load slices again, and yield a report of each one once all of its records were read.
 
         Args:
@@ -175,7 +175,7 @@ class Backfill:
             )
 
     def _range(
-        self, session: SparkSession, slices: Sequence[Slice], late: timedelta | None
+        self, session: SparkSession, slices: Sequence[TimeSlice], late: timedelta | None
     ) -> tuple[SliceRange, str]:
         """The offsets to read, and the topic's id."""
         topic = self._topic
@@ -183,7 +183,7 @@ class Backfill:
         start = topic.offsets_at(int(slices[0].start.timestamp() * 1000))
         ends = [None if at is None else topic.offsets_at(at) for at in end_times(slices, late)]
         done = StagedTable(session, self.config.name).progress()
-        state = TopicState(topic.name, first, last, topic_id)
+        state = TopicBounds(topic.name, first, last, topic_id)
         return slice_range(done, {} if done else self._origin(), state, start, ends), topic_id
 
     def _batch_end(self, session: SparkSession, found: SliceRange, at: Offsets, topic_id: str) -> Offsets:
@@ -197,7 +197,7 @@ class Backfill:
         self,
         session: SparkSession,
         marker: CommitMarker,
-        slices: Sequence[Slice],
+        slices: Sequence[TimeSlice],
         start: Offsets,
         end: Offsets,
         topic_id: str,
@@ -271,7 +271,7 @@ class Backfill:
             )
 
 
-def of_slices(records: DataFrame, slices: Sequence[Slice]) -> DataFrame:
+def of_slices(records: DataFrame, slices: Sequence[TimeSlice]) -> DataFrame:
     """The records of some slices that follow one another."""
     from pyspark.sql import functions as F
 

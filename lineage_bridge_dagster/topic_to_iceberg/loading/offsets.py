@@ -36,7 +36,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicState:
+class TopicBounds:
     """A topic at the moment when a step begins."""
 
     name: str
@@ -81,7 +81,7 @@ class TopicRecreatedError(SuspendedError):
 
 def next_batch(
     done: Progress | None,
-    topic: TopicState,
+    topic: TopicBounds,
     max_records: int,
     *,
     accept: Collection[Accepted] = (),
@@ -126,7 +126,7 @@ def next_batch(
     return Batch(start, end, end == stop, tuple(accepted))
 
 
-def recreated(done: Progress | None, topic: TopicState) -> str:
+def recreated(done: Progress | None, topic: TopicBounds) -> str:
     """Why the topic is not the one that was read before; empty if it is, as far as one can tell."""
     if done is None:
         return ""

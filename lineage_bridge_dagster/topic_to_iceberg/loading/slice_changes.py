@@ -10,7 +10,7 @@ from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas.columns import metadata_name
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loading.columns import ERROR
-from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, TimeSlice
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -73,7 +73,7 @@ def changes(
     table: DataFrame,
     columns: SliceColumns,
     offsets: tuple[Offsets, Offsets],
-    slices: Sequence[Slice],
+    slices: Sequence[TimeSlice],
 ) -> Changes:
     """Compare records with the rows that they have.
 
@@ -227,7 +227,7 @@ def _within(prefix: str, columns: SliceColumns, offsets: tuple[Offsets, Offsets]
     return " OR ".join(parts) or "false"
 
 
-def _number(time: Column, slices: Sequence[Slice]) -> Column:
+def _number(time: Column, slices: Sequence[TimeSlice]) -> Column:
     """The number of the slice that a time is in; slices are all of one length."""
     from pyspark.sql import functions as F
 

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
-from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState, recreated, shared_out
+from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicBounds, recreated, shared_out
 
 
 class SliceRefusedError(SuspendedError):
@@ -28,7 +28,7 @@ class SliceRefusedError(SuspendedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TimeSlice:
     """The records whose time is in `[start, end)`, by the name of the partition that they are."""
 
     name: str
@@ -82,7 +82,7 @@ class SliceCounts:
 class SliceReport:
     """A slice whose records were all read."""
 
-    slice: Slice
+    slice: TimeSlice
     counts: SliceCounts
 
 
@@ -112,7 +112,7 @@ class SliceRange:
         return all(at[p] >= end for p, end in self.ends[number].items())
 
 
-def check_contiguous(slices: Sequence[Slice]) -> None:
+def check_contiguous(slices: Sequence[TimeSlice]) -> None:
     """Check that slices follow one another.
 
     Raises:
@@ -126,7 +126,7 @@ def check_contiguous(slices: Sequence[Slice]) -> None:
 def slice_range(
     done: Progress | None,
     origin: Offsets,
-    topic: TopicState,
+    topic: TopicBounds,
     start: Offsets,
     ends: Sequence[Offsets | None],
 ) -> SliceRange:
@@ -164,7 +164,7 @@ def slice_range(
     )
 
 
-def end_times(slices: Sequence[Slice], late: timedelta | None) -> Iterator[int | None]:
+def end_times(slices: Sequence[TimeSlice], late: timedelta | None) -> Iterator[int | None]:
     """The time, in Unix milliseconds, whose first record ends each slice; None if lateness is not known."""
     for one in slices:
         yield None if late is None else int((one.end + late).timestamp() * 1000)

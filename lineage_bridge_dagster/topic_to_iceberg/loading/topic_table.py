@@ -46,7 +46,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.model import (
     TopicRecords,
     TopicSchemas,
 )
-from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import Batch, TopicState, next_batch
+from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import Batch, TopicBounds, next_batch
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import MovedError, StagedTable, writer_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
     all_become_rows,
@@ -181,7 +181,7 @@ class TopicTable:
         self._check_single(done)
         self._seen = done
         topic_id, (first, last) = self._topic.topic_id(), self._topic.bounds()
-        state = TopicState(self._topic.name, first, last, topic_id)
+        state = TopicBounds(self._topic.name, first, last, topic_id)
         origin = self._origin() if self._origin and done is None else None
 
         def planned() -> Batch:

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.yaml_fields import CatalogConfig, SparkConfig
-from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 #: Spark, Glue and most query engines fold the capitals of names.
@@ -70,7 +70,7 @@ class LoadPlan:
 
     def __init__(
         self,
-        entries: Sequence[TopicConfig],
+        entries: Sequence[TopicEntryConfig],
         defaults: DefaultsConfig,
         *,
         database: str,
@@ -110,7 +110,7 @@ class LoadPlan:
         entry = next(own, None) or next(fitting, None)
         return None if entry is None else self._load(topic, entry)
 
-    def mode_of(self, entry: TopicConfig) -> str:
+    def mode_of(self, entry: TopicEntryConfig) -> str:
         """How the records of an entry's topics become rows."""
         return str({**self._defaults, **entry.given()}.get("mode", "append"))
 
@@ -127,7 +127,7 @@ class LoadPlan:
                 claimed.setdefault(load.dotted.casefold(), []).append(load)
         return list(claimed.values())
 
-    def _load(self, topic: str, entry: TopicConfig) -> TopicLoad:
+    def _load(self, topic: str, entry: TopicEntryConfig) -> TopicLoad:
         given = entry.given()
         fields: dict[str, Any] = {**self._defaults, **given}
         catalog = fields.get("catalog") or self._catalogs.default

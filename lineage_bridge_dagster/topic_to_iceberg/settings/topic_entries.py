@@ -82,7 +82,7 @@ class DefaultsConfig(LoadFields):
 
 
 @view_of(TopicLoad, yaml_type, only=_OF_A_TOPIC)
-class TopicConfig(LoadFields):
+class TopicEntryConfig(LoadFields):
     """A topic, or a pattern of topics, and how it is loaded."""
 
     topic: Annotated[str, Accepts(_TOPICS)] = Field(

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig, CatalogConfig, ConfluentConfig, SparkConfig
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
-from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
 
 _COMPONENT = "TopicToIcebergComponent"
 
@@ -20,7 +20,7 @@ class TopicInstance:
     """What a `defs.yaml` says of the topics, their cluster and their catalogs."""
 
     kafka: KafkaConfig
-    topics: list[TopicConfig]
+    topics: list[TopicEntryConfig]
     defaults: DefaultsConfig
     kinds: CatalogKinds
     settings: Settings
@@ -50,7 +50,7 @@ def read_topic_instance(path: Path) -> TopicInstance:
         }
         return TopicInstance(
             KafkaConfig.resolve_from_dict(fields.get("kafka") or {}),
-            [TopicConfig.resolve_from_dict(each) for each in fields.get("topics") or ()],
+            [TopicEntryConfig.resolve_from_dict(each) for each in fields.get("topics") or ()],
             DefaultsConfig.resolve_from_dict(fields.get("defaults") or {}),
             kinds,
             Settings.from_env(given=given, groups=["confluent", "catalogs"]),

@@ -18,12 +18,16 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import Origin
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import KafkaSource, Record, TopicState
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import (
+    KafkaSource,
+    ReplayTarget,
+    TopicRecord,
+)
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.sender import replay_producer
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Selection
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterSelection
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.letters import letter
@@ -94,10 +98,10 @@ class Cluster:
     def source(self) -> KafkaSource:
         return KafkaSource(self.bootstrap, timeout_seconds=15)
 
-    def records(self, topic: str) -> list[Record]:
+    def records(self, topic: str) -> list[TopicRecord]:
         """The committed records: brokers write the end of a transaction after they have acknowledged it."""
 
-        def state() -> TopicState | None:
+        def state() -> ReplayTarget | None:
             found = self.source.describe(topic)
             stored = reader.read([topic])[topic]
             assert isinstance(stored, TopicOffsets)
@@ -117,7 +121,7 @@ class Cluster:
         )
 
     def queue(self, **options: Any) -> DeadLetterTopic:
-        origin = Origin("sales.orders", self.mode, "lkc-test")
+        origin = LetterOrigin("sales.orders", self.mode, "lkc-test")
         queue = DeadLetterTopic(
             self.errors, self.topic, self.bootstrap, origin, timeout_seconds=20, **options
         )
@@ -125,7 +129,7 @@ class Cluster:
         return queue
 
     def replay(self, **fields: Any) -> Replay:
-        fields = {"selection": Selection(), "cluster": "lkc-test", **fields}
+        fields = {"selection": LetterSelection(), "cluster": "lkc-test", **fields}
         return Replay(self.errors, self.source, **fields)
 
     def apply(self, **fields: Any) -> dict[str, int]:

@@ -14,8 +14,8 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
     REPLAY,
     REPLAYED_TO,
     VERSION,
-    Origin,
-    Replay,
+    LetterOrigin,
+    ReplayMark,
     letter_headers,
     replay_of,
     replayed_headers,
@@ -25,7 +25,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter, Headers
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.letters import AT, letter
 
-ORIGIN = Origin("lake.sales.orders", "upsert", "lkc-abc123")
+ORIGIN = LetterOrigin("lake.sales.orders", "upsert", "lkc-abc123")
 ERROR_AT = AT + timedelta(days=9)
 
 
@@ -125,14 +125,14 @@ class TestReplays:
     def test_record_that_is_sent_again_has_its_own_headers_and_one_that_counts(self) -> None:
         headers = stored(letter()).resent()
         assert headers[:-1] == letter().headers
-        assert replay_of(headers) == Replay(1, 7, letter().topic_id, letter().identity)
+        assert replay_of(headers) == ReplayMark(1, 7, letter().topic_id, letter().identity)
 
     def test_second_replay_counts_on_and_keeps_the_first_offset(self) -> None:
         again = letter(40, headers=stored(letter()).resent())
         found = stored(again)
         assert (found.attempt, found.rank) == (2, 7)
         assert found.resent()[:-1] == letter().headers
-        assert replay_of(found.resent()) == Replay(2, 7, letter().topic_id, again.identity)
+        assert replay_of(found.resent()) == ReplayMark(2, 7, letter().topic_id, again.identity)
 
     def test_offset_of_another_topic_of_that_name_is_no_rank(self) -> None:
         again = replace(letter(40, headers=stored(letter()).resent()), topic_id="created-again")

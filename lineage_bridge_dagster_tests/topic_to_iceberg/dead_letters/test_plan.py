@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
-    Origin,
+    LetterOrigin,
     letter_headers,
     milliseconds,
     replayed_headers,
@@ -18,13 +18,13 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
 )
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter, Headers
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Rules
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Offsets, Record, TopicState
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Offsets, ReplayTarget, TopicRecord
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import Selection
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterSelection
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.letters import AT, letter
 
 DAY = 86_400_000
-STATE = TopicState(letter().topic_id, {1: 0}, {1: 100}, compacted=False)
+STATE = ReplayTarget(letter().topic_id, {1: 0}, {1: 100}, compacted=False)
 
 
 @dataclass
@@ -32,23 +32,25 @@ class Topics:
     """Topics in memory: a dead letter topic `errors`, and the records of `orders.v1` in partition 1."""
 
     letters: list[tuple[Headers, bytes | None, bytes | None]] = field(default_factory=list)
-    records: list[Record] = field(default_factory=list)
-    state: TopicState | None = STATE
+    records: list[TopicRecord] = field(default_factory=list)
+    state: ReplayTarget | None = STATE
 
     def reject(self, one: DeadLetter, mode: str = "upsert", table: str = "sales.orders", **at: float) -> None:
-        headers = letter_headers(one, Origin(table, mode, "lkc-abc123"), AT + timedelta(**at))
+        headers = letter_headers(one, LetterOrigin(table, mode, "lkc-abc123"), AT + timedelta(**at))
         self.letters.append((headers, one.key, one.value))
 
     def add(self, offset: int, key: bytes | None = b"k", headers: Headers = ()) -> None:
-        self.records.append(Record(1, offset, key, b"v", headers))
+        self.records.append(TopicRecord(1, offset, key, b"v", headers))
 
-    def describe(self, topic: str) -> TopicState | None:
-        return TopicState("", {0: 0}, {0: len(self.letters)}) if topic == "errors" else self.state
+    def describe(self, topic: str) -> ReplayTarget | None:
+        return ReplayTarget("", {0: 0}, {0: len(self.letters)}) if topic == "errors" else self.state
 
-    def read(self, topic: str, start: Offsets, end: Offsets, *, committed: bool = True) -> Iterator[Record]:
+    def read(
+        self, topic: str, start: Offsets, end: Offsets, *, committed: bool = True
+    ) -> Iterator[TopicRecord]:
         if topic == "errors":
             for offset, (headers, key, value) in enumerate(self.letters):
-                yield Record(0, offset, key, value, headers)
+                yield TopicRecord(0, offset, key, value, headers)
             return
         for record in self.records:
             if start.get(record.partition, 100) <= record.offset < end[record.partition]:
@@ -59,7 +61,7 @@ class Topics:
         rules = options.pop("rules", Rules())
         now = options.pop("now", AT.timestamp())
         cluster = options.pop("cluster", "lkc-abc123")
-        work = Replay("errors", self, Selection(**options), rules, cluster=cluster, clock=lambda: now)
+        work = Replay("errors", self, LetterSelection(**options), rules, cluster=cluster, clock=lambda: now)
         return {one.entry.offset: (one.outcome, one.reason) for one in work.plan().decisions}
 
     def outcomes(self, **options: Any) -> dict[int, str]:
@@ -157,7 +159,7 @@ class TestDoubts:
         ],
     )
     def test_letter_whose_key_may_have_a_newer_record_is_held(
-        self, topics: Topics, state: TopicState, said: str
+        self, topics: Topics, state: ReplayTarget, said: str
     ) -> None:
         topics.reject(letter(7))
         topics.state = state
@@ -189,7 +191,7 @@ class TestDoubts:
         ("state", "said"), [(None, "does not exist"), (replace(STATE, end={0: 1}), "has no partition 1")]
     )
     def test_letter_without_a_topic_or_a_partition_fails(
-        self, topics: Topics, state: TopicState | None, said: str
+        self, topics: Topics, state: ReplayTarget | None, said: str
     ) -> None:
         topics.reject(letter(7))
         topics.state = state
@@ -222,5 +224,5 @@ class TestSelection:
         topics.reject(letter(7))
         topics.reject(letter(7), days=1)
         topics.letters.append(((("a", b"b"),), None, b"v"))
-        report = Replay("errors", topics, Selection(), clock=lambda: milliseconds(AT) / 1000).plan()
+        report = Replay("errors", topics, LetterSelection(), clock=lambda: milliseconds(AT) / 1000).plan()
         assert (len(report.decisions), report.survey.repeated, report.survey.others) == (1, 1, 1)

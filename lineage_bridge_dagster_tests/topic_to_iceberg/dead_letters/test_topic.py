@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import Origin, stored_letter
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin, stored_letter
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import ROOM, Creation, DeadLetterTopic
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.kafka_doubles import FakeAdmin, FakeProducer
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.letters import AT, letter
@@ -24,7 +24,7 @@ def queue(producer: FakeProducer, admin: FakeAdmin | None = None, **options: Any
         "errors",
         "orders.v1",
         Bootstrap.parse("127.0.0.1:9092"),
-        Origin("sales.orders", "append"),
+        LetterOrigin("sales.orders", "append"),
         open_producer=lambda _options: producer,
         admin=admin or FakeAdmin(dict(EXISTING)),
         clock=lambda: AT,
@@ -89,7 +89,7 @@ class TestWriting:
             "errors",
             "orders.v1",
             Bootstrap.parse("127.0.0.1:9092"),
-            Origin("sales.orders"),
+            LetterOrigin("sales.orders"),
             open_producer=lambda _options: opened.pop(0),
             admin=FakeAdmin(dict(EXISTING)),
         )

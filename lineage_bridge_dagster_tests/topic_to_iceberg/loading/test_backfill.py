@@ -20,7 +20,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading import backfill as module
 from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import SLICES, Backfill
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.slice_changes import Changes, changes, merge_changes
-from lineage_bridge_dagster.topic_to_iceberg.loading.slices import Slice, SliceCounts, SliceRefusedError
+from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceRefusedError, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 #: Three days, of which each record's number names one.
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 DAYS = [
-    Slice(f"2026-01-0{number + 1}", FIRST + timedelta(days=number), FIRST + timedelta(days=number + 1))
+    TimeSlice(f"2026-01-0{number + 1}", FIRST + timedelta(days=number), FIRST + timedelta(days=number + 1))
     for number in range(3)
 ]
 
@@ -79,7 +79,7 @@ class Table:
         return table
 
     def backfill(
-        self, *slices: Slice, late: timedelta | None = None, **options: Any
+        self, *slices: TimeSlice, late: timedelta | None = None, **options: Any
     ) -> dict[str, SliceCounts]:
         backfill = Backfill(
             self.spark,

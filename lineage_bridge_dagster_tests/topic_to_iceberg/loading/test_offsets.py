@@ -9,8 +9,8 @@ import pytest
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import (
     OffsetsLostError,
+    TopicBounds,
     TopicRecreatedError,
-    TopicState,
     next_batch,
 )
 
@@ -35,21 +35,21 @@ def done(offsets: dict[int, int], topic_id: str = "") -> Progress | None:
     ],
 )
 def test_reading_goes_on_where_the_table_ends(read: Any, first: Any, last: Any, start: Any, end: Any) -> None:
-    batch = next_batch(done(read), TopicState("t", first, last), 20)
+    batch = next_batch(done(read), TopicBounds("t", first, last), 20)
     assert (batch.start, batch.end, batch.caught_up, batch.accepted) == (start, end, True, ())
 
 
 def test_short_partitions_leave_their_share_to_long_ones() -> None:
     first = dict.fromkeys(range(64), 0)
     last = {**dict.fromkeys(range(64), 2), 7: 100_000}
-    batch = next_batch(None, TopicState("t", first, last), 10_000)
+    batch = next_batch(None, TopicBounds("t", first, last), 10_000)
     assert sum(batch.end.values()) == 10_000
     assert batch.end[7] == 10_000 - 63 * 2
     assert not batch.caught_up
 
 
 def test_lost_records_are_an_error_that_counts_them() -> None:
-    topic = TopicState("t", {0: 5, 1: 0, 2: 30}, {0: 9, 1: 4, 2: 40})
+    topic = TopicBounds("t", {0: 5, 1: 0, 2: 30}, {0: 9, 1: 4, 2: 40})
     read = done({0: 2, 1: 1, 2: 10})
     with pytest.raises(OffsetsLostError) as raised:
         next_batch(read, topic, 100)
@@ -76,7 +76,7 @@ def test_lost_records_are_an_error_that_counts_them() -> None:
     ],
 )
 def test_topic_created_again_is_noticed(read: Any, last: Any, reason: str, start: Any) -> None:
-    topic = TopicState("t", dict.fromkeys(last, 0), last, "b")
+    topic = TopicBounds("t", dict.fromkeys(last, 0), last, "b")
     with pytest.raises(TopicRecreatedError, match=reason):
         next_batch(read, topic, 100, accept=frozenset({"lost_records"}))
     batch = next_batch(read, topic, 100, accept=BOTH)
@@ -84,11 +84,11 @@ def test_topic_created_again_is_noticed(read: Any, last: Any, reason: str, start
 
 
 def test_broker_that_does_not_tell_the_topic_id_is_trusted() -> None:
-    assert next_batch(done({0: 2}, "a"), TopicState("t", {0: 0}, {0: 5}), 100).start == {0: 2}
+    assert next_batch(done({0: 2}, "a"), TopicBounds("t", {0: 0}, {0: 5}), 100).start == {0: 2}
 
 
 def test_new_table_begins_where_it_is_told() -> None:
-    topic = TopicState("t", {0: 5, 1: 0}, {0: 9, 1: 4})
+    topic = TopicBounds("t", {0: 5, 1: 0}, {0: 9, 1: 4})
     assert next_batch(None, topic, 100, origin={0: 2, 1: 3}).start == {0: 5, 1: 3}
     assert next_batch(None, topic, 100, origin={0: 99}).start == {0: 9, 1: 0}
     # A partition added after the first batch begins at its start.
@@ -96,6 +96,6 @@ def test_new_table_begins_where_it_is_told() -> None:
 
 
 def test_reading_stops_where_it_is_told() -> None:
-    batch = next_batch(done({0: 2}), TopicState("t", {0: 0}, {0: 50}), 100, until={0: 7})
+    batch = next_batch(done({0: 2}), TopicBounds("t", {0: 0}, {0: 50}), 100, until={0: 7})
     assert (batch.end, batch.caught_up) == ({0: 7}, True)
-    assert next_batch(done({0: 9}), TopicState("t", {0: 0}, {0: 50}), 100, until={0: 7}).is_empty
+    assert next_batch(done({0: 9}), TopicBounds("t", {0: 0}, {0: 50}), 100, until={0: 7}).is_empty

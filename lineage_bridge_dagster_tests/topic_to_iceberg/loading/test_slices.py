@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
-from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicState
+from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicBounds
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import (
-    Slice,
     SliceRange,
     SliceRefusedError,
+    TimeSlice,
     check_contiguous,
     end_times,
     slice_range,
@@ -19,9 +19,9 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.slices import (
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOURS = [
-    Slice(f"{each}", NOON + timedelta(hours=each), NOON + timedelta(hours=each + 1)) for each in range(3)
+    TimeSlice(f"{each}", NOON + timedelta(hours=each), NOON + timedelta(hours=each + 1)) for each in range(3)
 ]
-TOPIC = TopicState("orders", first={0: 10, 1: 0}, last={0: 100, 1: 50}, topic_id="a")
+TOPIC = TopicBounds("orders", first={0: 10, 1: 0}, last={0: 100, 1: 50}, topic_id="a")
 DONE = Progress(1, {0: 80, 1: 40}, topic_id="a")
 
 
@@ -51,14 +51,14 @@ def test_a_table_without_rows_is_read_up_to_where_it_begins() -> None:
 
 
 def test_a_partition_that_the_table_has_nothing_of_is_left_to_the_loader() -> None:
-    topic = TopicState("orders", {0: 10, 1: 0, 2: 0}, {0: 100, 1: 50, 2: 9}, "a")
+    topic = TopicBounds("orders", {0: 10, 1: 0, 2: 0}, {0: 100, 1: 50, 2: 9}, "a")
     found = slice_range(DONE, {}, topic, {0: 30, 1: 20, 2: 0}, [None])
     assert (found.start[2], found.stop[2]) == (0, 0)
 
 
 def test_another_topic_of_the_name_is_refused() -> None:
     with pytest.raises(SliceRefusedError, match="its id was a and is b"):
-        slice_range(DONE, {}, TopicState("orders", {0: 0}, {0: 100}, "b"), {0: 0}, [None])
+        slice_range(DONE, {}, TopicBounds("orders", {0: 0}, {0: 100}, "b"), {0: 0}, [None])
 
 
 def test_batches_share_the_records_out_and_reach_each_slices_end() -> None:
