@@ -32,10 +32,10 @@ from glue_server import GlueProcess
 from synthetic import FIELDS, synthetic
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster_tests.assets.world import REGION
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -147,7 +147,7 @@ def measure(
 def _push(
     discovery: Discovery, client: GlueClient, concurrency: int, status: str, *, dry_run: bool = False
 ) -> None:
-    report = push_tables(discovery, client, PushSettings(max_concurrency=concurrency), dry_run=dry_run)
+    report = push_to_glue(discovery, client, PushSettings(max_concurrency=concurrency), dry_run=dry_run)
     found = Counter(str(result.status) for result in report.results)
     assert found == {status: len(report.results)}, found
 

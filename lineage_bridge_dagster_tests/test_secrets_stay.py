@@ -16,7 +16,6 @@ import pytest
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergColumn, IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
 from lineage_bridge_dagster.config.catalog import CatalogSettings
@@ -34,6 +33,7 @@ from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import NOW, REGION
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 from lineage_bridge_dagster_tests.command_lines import command_lines
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
@@ -177,7 +177,7 @@ def test_no_secret_reaches_glue_the_state_the_logs_or_the_ui(
                 Description=of(planted, "description")[0].value,
             )
         enriched = enrich(found, client, region=REGION)
-        report = push_tables(enriched, client, PushSettings())
+        report = push_to_glue(enriched, client, PushSettings())
         assert report.counts["updated"] >= 1
         commands = "\n".join(command_lines(psutil.Process()))
         tables = [catalog.table(result.table_name, result.database) for result in report.results]

@@ -1,69 +1,111 @@
-"""Taking all that is ours out of every catalog again."""
+"""Takes all that is ours out of every catalog again, and leaves what others own as it is.
+
+It needs no discovery: tables that carry our lineage are found by what they carry. Each is written as a push
+writes it, so that no other writer's commit is lost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.glue.clean import Cleaning as GlueCleaning
-from lineage_bridge_dagster.catalogs.glue.clean import FoundTables
-from lineage_bridge_dagster.catalogs.rest.clean import FoundProperties, IcebergCleaning
-from lineage_bridge_dagster.catalogs.rest.push import combined
-from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback
+from lineage_bridge_dagster.catalogs.every_catalog import every_catalog
+from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
+from lineage_bridge_dagster.catalogs.table_push import push_table
+from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.lineage.push_results import PushReport
+from lineage_bridge_dagster.lineage.push_results import REMOVED, PushReport, TableResult
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
+AnyCatalog = LineageCatalog[Any, Any, Any]
+
 
 @dataclass(frozen=True)
-class Found:
-    """What a clean would work on, in Glue and elsewhere."""
+class FoundTables:
+    """What a clean would work on, in one kind of catalog.
 
-    in_glue: FoundTables
-    elsewhere: FoundProperties
+    Attributes:
+        tables: By node id, the tables that carry our lineage, each with its record if it was read.
+        others: The results of what has none, does not exist or could not be read.
+    """
+
+    tables: dict[str, tuple[PushTarget, Any]] = field(default_factory=dict)
+    others: list[TableResult] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         """The names of the tables that carry our lineage."""
-        targets = (target for some in self.elsewhere.tables.values() for target in some)
-        return [
-            *(target.place.dotted for target, _ in self.in_glue.tables),
-            *(each.dotted for each in targets),
-        ]
+        return [target.dotted for target, _ in self.tables.values()]
 
 
 class Cleaning:
-    """Finds the tables that carry our lineage, in Glue and in REST catalogs, then removes it.
+    """Finds the tables that carry our lineage, then removes it.
 
     Args:
-        client: A Glue client.
-        catalogs: All catalogs.
-        settings: Limits, and how a diff shows SQL.
+        catalogs: The kinds of catalogs; a name is that of the last one that `has` it.
     """
 
-    def __init__(self, client: GlueClient, catalogs: Catalogs, settings: PushSettings) -> None:
-        self._glue = GlueCleaning(client, settings)
-        self._others = IcebergCleaning(catalogs, settings)
+    def __init__(self, catalogs: Sequence[AnyCatalog]) -> None:
+        self._catalogs = catalogs
 
-    def find(self, names: Collection[str] | None = None) -> Found:
+    @classmethod
+    def of(
+        cls,
+        client: GlueClient,
+        catalogs: Catalogs,
+        settings: PushSettings,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> Cleaning:
+        """For every kind of catalog. Parameters and descriptions are cleaned, whatever a push writes."""
+        both = settings.model_copy(update={"set_parameters": True, "set_description": True})
+        return cls(every_catalog(client, lambda: catalogs, both, sleep=sleep))
+
+    def find(self, names: Collection[str] | None = None) -> list[FoundTables]:
         """Find the tables of these names, or every table that carries our lineage.
 
         Raises:
             CallError: the databases of Glue could not be listed.
         """
-        elsewhere = None if names is None else [name for name in names if self._others.has(name)]
-        in_glue = None if names is None else [name for name in names if not self._others.has(name)]
-        return Found(self._glue.find(in_glue), self._others.find(elsewhere))
+        found: list[FoundTables] = []
+        left = list(dict.fromkeys(names or ()))
+        for catalog in reversed(self._catalogs):
+            named, left = [n for n in left if catalog.has(n)], [n for n in left if not catalog.has(n)]
+            here = FoundTables()
+            for each in catalog.find_all() if names is None else map(catalog.find, named):
+                if isinstance(each, TableResult):
+                    here.others.append(each)
+                else:
+                    # A table that is named twice, as DB.TABLE and glue://DB/TABLE, is written once.
+                    here.tables[each[0].node.node_id] = each
+            found.insert(0, here)
+        return found
 
     def remove(
-        self, found: Found, *, dry_run: bool = False, progress: ProgressCallback | None = None
+        self, found: Sequence[FoundTables], *, dry_run: bool = False, progress: ProgressCallback | None = None
     ) -> PushReport:
         """Remove our lineage. A table that fails does not affect the others; `updated` is removed."""
-        return combined(
-            self._glue.remove(found.in_glue, dry_run=dry_run, progress=progress),
-            self._others.remove(found.elsewhere, dry_run=dry_run, progress=progress),
-        )
+        results: list[TableResult] = []
+        calls: Counter[str] = Counter()
+        for catalog, here in zip(self._catalogs, found, strict=True):
+            run = TableRun(catalog.settings.max_concurrency, progress)
+            run.total = len(here.tables) + len(here.others)
+            for result in here.others:
+                run.done(result)
+            run.each(here.tables.values(), partial(_remove, catalog, dry_run))
+            results += sorted(run.results.values(), key=lambda result: (result.name, result.table))
+            calls.update(catalog.calls)
+        return PushReport(tuple(results), dry_run, dict(calls))
+
+
+def _remove(catalog: AnyCatalog, dry_run: bool, target: PushTarget, table: Any) -> TableResult:
+    return push_table(
+        catalog, target, None, complete=True, table=table, dry_run=dry_run, removal_reason=REMOVED
+    )

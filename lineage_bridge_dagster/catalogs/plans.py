@@ -94,3 +94,7 @@ class Refuse:
     reason: str
     hint: str = ""
     owner: str = ""
+
+
+#: The plans without a write.
+NoWrite = NoChange | Hold | Refuse

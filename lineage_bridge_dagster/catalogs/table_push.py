@@ -8,13 +8,8 @@ Delivery is at least once, and pushing the same lineage twice writes once: a tab
 
 from __future__ import annotations
 
-import threading
-from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
@@ -25,9 +20,8 @@ from lineage_bridge_dagster.catalogs.errors import (
     ThrottledError,
     UnreachableError,
 )
-from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
-from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, PlannedChange, Refuse, TableRevision, Wanted
-from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.catalogs.lineage_catalog import C, LineageCatalog, R, T
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision, Wanted
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.push_diff import diff_lines
@@ -40,90 +34,30 @@ _AFTER_CONFLICT = wait_random_exponential(multiplier=0.1, max=5)
 _AFTER_FAILURE = wait_random_exponential(multiplier=0.25, max=10)
 
 
-class Record(Protocol):
-    """A table as its catalog returned it."""
-
-    @property
-    def state(self) -> TableRevision: ...
-
-
-T = TypeVar("T", bound=PushTarget)
-R = TypeVar("R", bound=Record)
-C = TypeVar("C", bound=PlannedChange)
-
-
-class LineageWriter(ABC, Generic[T, R, C]):
-    """Pushes lineage to one table of a catalog at a time. Thread-safe.
+def push_table(
+    catalog: LineageCatalog[T, R, C],
+    target: T,
+    chain: Chain | None,
+    *,
+    complete: bool,
+    table: R | None = None,
+    dry_run: bool = False,
+    removal_reason: str = "lineage removed: the table has no upstream any more",
+) -> TableResult:
+    """Push the lineage of one table. Errors of calls are reported in the result, not raised.
 
     Args:
-        settings: what to write, and how often to try.
-        clock: the time for `last_synced`.
-        sleep: waits between attempts, in seconds.
+        catalog: Reads, plans and writes the table.
+        target: The table.
+        chain: None, or a chain without hops, removes our lineage.
+        complete: Whether every scope that the chain passes through was fully read.
+        table: The table if it was just read, to save a call. An outdated one only costs a conflict.
+        dry_run: Plan, but do not write.
+        removal_reason: The reason in the result of a removal.
     """
-
-    def __init__(
-        self, settings: PushSettings, clock: Callable[[], datetime], sleep: Callable[[float], None]
-    ) -> None:
-        self.settings = settings
-        self.sleep = sleep
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._calls: Counter[str] = Counter()
-
-    @property
-    def calls(self) -> dict[str, int]:
-        """The calls so far, by operation."""
-        return dict(self._calls)
-
-    def count(self, operation: str) -> None:
-        with self._lock:
-            self._calls[operation] += 1
-
-    def push(
-        self,
-        target: T,
-        chain: Chain | None,
-        *,
-        complete: bool,
-        table: R | None = None,
-        dry_run: bool = False,
-        removal_reason: str = "lineage removed: the table has no upstream any more",
-    ) -> TableResult:
-        """Push the lineage of one table. Errors of calls are reported in the result, not raised.
-
-        Args:
-            chain: None, or a chain without hops, removes our lineage.
-            complete: whether every scope that the chain passes through was fully read.
-            table: the table if it was just read, to save a call. An outdated one only costs a conflict.
-            dry_run: plan, but do not write.
-            removal_reason: the reason in the result of a removal.
-        """
-        document = render(chain, self.settings) if chain and chain.hops else None
-        wanted = Wanted(document, complete, iso(self._clock()))
-        return _TablePush(self, target, wanted, table, dry_run, removal_reason).run()
-
-    @abstractmethod
-    def read(self, target: T) -> R:
-        """Read a table.
-
-        Raises:
-            CallError: `NotFoundError` if it does not exist.
-        """
-
-    def absence(self, target: T) -> tuple[str, str] | None:
-        """Reason and hint of skipping a missing table; None if its absence is an error."""
-
-    @abstractmethod
-    def plan(self, table: R, wanted: Wanted) -> NoChange | Hold | Refuse | C:
-        """Decide what to do with a table as it was read."""
-
-    @abstractmethod
-    def write(self, target: T, table: R, change: C) -> TableRevision:
-        """Apply the change, provided that the table is still the one that was read; return what it became.
-
-        Raises:
-            CallError: its class tells what became of the write.
-        """
+    document = render(chain, catalog.settings) if chain and chain.hops else None
+    wanted = Wanted(document, complete, iso(catalog.clock()))
+    return _TablePush(catalog, target, wanted, table, dry_run, removal_reason).run()
 
 
 @dataclass(slots=True)
@@ -138,7 +72,7 @@ class _TablePush(Generic[T, R, C]):
         in_doubt: whether `sent` may have been applied although its call failed.
     """
 
-    writer: LineageWriter[T, R, C]
+    catalog: LineageCatalog[T, R, C]
     target: T
     wanted: Wanted
     table: R | None
@@ -154,10 +88,10 @@ class _TablePush(Generic[T, R, C]):
     def run(self) -> TableResult:
         """Push, and try again where that may help."""
         retrying = Retrying(
-            stop=stop_after_attempt(self.writer.settings.max_attempts),
+            stop=stop_after_attempt(self.catalog.settings.max_attempts),
             wait=_wait,
             retry=retry_if_exception(_worth_retrying),
-            sleep=self.writer.sleep,
+            sleep=self.catalog.sleep,
             reraise=True,
         )
         try:
@@ -178,12 +112,12 @@ class _TablePush(Generic[T, R, C]):
             if self.wanted.document is None:
                 self.last_read = None
                 return self._unchanged(PushStatus.UNCHANGED, "the table does not exist any more")
-            if (absence := self.writer.absence(self.target)) is None:
+            if (absence := self.catalog.absence(self.target)) is None:
                 raise
             return self._unchanged(PushStatus.SKIPPED, *absence)
         if (found := self._look_up(table.state)) is not None:
             return found
-        plan = self.writer.plan(table, self.wanted)
+        plan = self.catalog.plan(table, self.wanted, self.catalog.settings)
         if isinstance(plan, NoChange):
             return self._unchanged(PushStatus.UNCHANGED)
         if isinstance(plan, Refuse):
@@ -194,7 +128,7 @@ class _TablePush(Generic[T, R, C]):
             return self._updated(plan, replace(plan.after, version=plan.before.version))
         self.sent = plan
         try:
-            made = self.writer.write(self.target, table, plan)
+            made = self.catalog.write(self.target, table, plan)
         except CallError as error:
             self.in_doubt = error.may_have_written
             self.conflicts += isinstance(error, ConflictError)
@@ -206,7 +140,7 @@ class _TablePush(Generic[T, R, C]):
 
     def _read(self) -> R:
         """The table, unless it was read already."""
-        table, self.table = self.table or self.writer.read(self.target), None
+        table, self.table = self.table or self.catalog.read(self.target), None
         state = table.state
         self.recreated = self.recreated or bool(self.last_read and self.last_read.uuid != state.uuid)
         self.last_read = state
@@ -258,7 +192,7 @@ class _TablePush(Generic[T, R, C]):
             after.parameters,
             before.description,
             after.description,
-            self.writer.settings.sql,
+            self.catalog.settings.sql,
         )
         return self._result(PushStatus.UPDATED, "; ".join(reasons), "", before, after, diff=diff)
 

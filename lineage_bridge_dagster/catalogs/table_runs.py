@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
-from lineage_bridge_dagster.catalogs.lineage_catalog import PushTarget
+from lineage_bridge_dagster.catalogs.lineage_catalog import R, T
 from lineage_bridge_dagster.lineage.push_results import TableResult
 
 #: Called after each table with the number of tables done, the total, and the table's result; never
@@ -17,8 +16,6 @@ ProgressCallback = Callable[[int, int, TableResult], None]
 #: The most tables that are read but not written yet; the record of a table may be 100 kB.
 _READ_AHEAD = 200
 
-T = TypeVar("T", bound=PushTarget)
-R = TypeVar("R")
 #: Writes a table with its record, or with None if it has to be read on its own.
 Write = Callable[[T, R | None], TableResult]
 
@@ -67,16 +64,6 @@ class TableRun:
         finally:
             # After an interrupt, writes that have started are completed, and no others start.
             pool.shutdown(wait=True, cancel_futures=True)
-
-    def finish(
-        self, readings: Sequence[tuple[T, R | None]], write: Write[T, R], others: Sequence[TableResult]
-    ) -> tuple[TableResult, ...]:
-        """Write each table, beside the results of others that are not written; return all, by name."""
-        self.total = len(readings) + len(others)
-        for result in others:
-            self.done(result)
-        self.each(readings, write)
-        return tuple(sorted(self.results.values(), key=lambda result: (result.name, result.table)))
 
     def done(self, result: TableResult) -> None:
         with self._lock:

@@ -45,10 +45,11 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
         given={"push": {"take_over": take_over or None}}, groups=["aws", "push", "catalogs"]
     )
     client = glue_client(settings.aws)
-    cleaning = Cleaning(client, settings.all_catalogs(), with_owner(settings.push))
+    cleaning = Cleaning.of(client, settings.all_catalogs(), with_owner(settings.push))
     with err.status("Looking for lineage"):
         found = cleaning.find(tables or None)
-    if (names := found.names) and not dry_run and not yes and sys.stdin.isatty():
+    names = [name for here in found for name in here.names]
+    if names and not dry_run and not yes and sys.stdin.isatty():
         count = plural(len(names), "table")
         question = f"Remove the lineage of {count} in {client.meta.region_name} ({first_few(names)})?"
         click.confirm(question, abort=True, err=True)

@@ -17,7 +17,6 @@ from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.model import EdgeType
@@ -25,6 +24,7 @@ from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, many
 from lineage_bridge_dagster_tests.automation.ticks import Harness
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 
 ROUND = 300.0
 HOUR = 3600.0
@@ -47,7 +47,7 @@ class Swept(Harness):
         self.push()
 
     def push(self) -> None:
-        push_tables(self.world.discovery(), self.glue, self.settings)  # type: ignore[arg-type]
+        push_to_glue(self.world.discovery(), self.glue, self.settings)  # type: ignore[arg-type]
         self.push_everything()
 
     def page(self, database: str, token: str | None) -> tuple[Sequence[GlueTable], str | None]:
@@ -278,7 +278,7 @@ def test_more_losses_than_the_cursor_keeps_are_repaired_sweep_by_sweep(
         # The runs carry out what was requested, and nothing else.
         tables = {f"glue://{EAST}/{name}" for name in names}
         ids = [n.node_id for n in swept.world.graph.of_type("catalog_table") if n.qualified_name in tables]
-        push_tables(swept.world.discovery(), glue, swept.settings, tables=ids)  # type: ignore[arg-type]
+        push_to_glue(swept.world.discovery(), glue, swept.settings, tables=ids)  # type: ignore[arg-type]
     assert sorted(repaired) == [f"topic.{number:05d}" for number in range(10)]
     assert len(swept.cursor.losses) <= 4
 

@@ -11,7 +11,6 @@ from mypy_boto3_glue.client import GlueClient
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.embedded import world
@@ -27,6 +26,7 @@ from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_counts
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 
 US = world.ORDERS_PLATFORM
 TOPIC = "orders.v1"
@@ -200,7 +200,7 @@ def test_topic_without_a_table_is_shown_everywhere(
     assert outcome.summary.startswith(said)
     assert outcome.next_step
 
-    report = push_tables(found, run.client, PushSettings())
+    report = push_to_glue(found, run.client, PushSettings())
     assert (report.counts["skipped"], report.counts["failed"]) == (1, 0)
 
 
@@ -252,7 +252,7 @@ def test_table_that_comes_has_the_same_key_and_changes_the_state(run: Run, clien
     assert graph_digest(found) != graph_digest(before)
     assert assets(found)[1].key.path == KEY
     assert not glue_counts(found.graph).absent
-    assert push_tables(found, client, PushSettings()).result(TABLE).status == "updated"  # type: ignore[union-attr]
+    assert push_to_glue(found, client, PushSettings()).result(TABLE).status == "updated"  # type: ignore[union-attr]
 
 
 def test_outage_of_the_integrations_keeps_what_is_known(

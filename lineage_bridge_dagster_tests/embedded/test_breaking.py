@@ -12,7 +12,6 @@ from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
@@ -31,6 +30,7 @@ from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.browser.by_hand import automation_off
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
 from lineage_bridge_dagster_tests.live import LiveStack
 
@@ -276,7 +276,7 @@ def _break_and_heal(live_stack: LiveStack) -> None:
     tables = len(stack.tableflow_tables()) + len(stack.s3_tables()) + len(stack.managed_tables())
     before = _until_complete(settings, tables)
     client = glue_client(settings.aws)
-    assert not push_tables(before, client, settings.push).failed
+    assert not push_to_glue(before, client, settings.push).failed
     lineage_before = live_stack.lineage()
 
     result = run("break", "tableflow", "503")
@@ -291,7 +291,7 @@ def _break_and_heal(live_stack: LiveStack) -> None:
     }
     assert set(broken.graph.nodes) == set(before.graph.nodes)
     assert set(broken.graph.edges) == set(before.graph.edges)
-    pushed = push_tables(broken, client, settings.push)
+    pushed = push_to_glue(broken, client, settings.push)
     # Skipped: the tables in Confluent's own storage.
     assert {result.status for result in pushed.results} <= {
         PushStatus.UNCHANGED,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from lineage_bridge_dagster.catalogs.errors import CallError, ConflictError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-from lineage_bridge_dagster.catalogs.glue.update_plan import refusal, table_input_of
+from lineage_bridge_dagster.catalogs.glue.update_plan import refusal, table_input_of, update_request
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 
 if TYPE_CHECKING:
@@ -59,15 +59,9 @@ def _stamp_once(client: GlueClient, place: GluePlace, name: str, value: str) -> 
             f"The parameter {name} cannot be set on the Glue table {place.dotted}: {reason}.",
             hint="Without it, the table's lineage is not found.",
         )
-    request: dict[str, Any] = {
-        "DatabaseName": table.database,
-        "TableInput": table_input_of(table, {**table.parameters, name: value}, table.description),
-        "VersionId": table.version_id,
-        "SkipArchive": True,
-        **({"CatalogId": table.catalog_id} if table.catalog_id else {}),
-    }
+    table_input = table_input_of(table, {**table.parameters, name: value}, table.description)
     try:
-        client.update_table(**request)
+        client.update_table(**update_request(table, table_input))
     except Exception as caught:
         where, region = f"the table {place.dotted}", client.meta.region_name
         raise translate(caught, action="glue:UpdateTable", where=where, region=region) from caught

@@ -14,7 +14,7 @@ from typing import Any
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.request_size import TooLarge, fitting
-from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, NoWrite, Refuse, TableRevision
 from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
@@ -54,6 +54,11 @@ class TableUpdate:
         return str(self.table_input.get("Description", ""))
 
     @property
+    def request(self) -> dict[str, Any]:
+        """The arguments of `UpdateTable`."""
+        return update_request(self.table, self.table_input)
+
+    @property
     def before(self) -> TableRevision:
         return self.table.state
 
@@ -69,9 +74,6 @@ class TableUpdate:
         return TableRevision(next_version, self.parameters, self.description, self.before.uuid)
 
 
-Plan = NoChange | TableUpdate | Refuse | Hold
-
-
 def plan_update(
     table: GlueTable,
     document: LineageDocument | None,
@@ -79,7 +81,7 @@ def plan_update(
     *,
     complete: bool,
     now: str,
-) -> Plan:
+) -> NoWrite | TableUpdate:
     """Plan the push to one table.
 
     Args:
@@ -170,6 +172,17 @@ def table_input_of(table: GlueTable, parameters: Mapping[str, str], description:
     else:
         table_input.pop("Description", None)
     return table_input
+
+
+def update_request(table: GlueTable, table_input: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of an `UpdateTable` that fails if the table is no longer the one that was read."""
+    return {
+        "DatabaseName": table.database,
+        "TableInput": table_input,
+        "VersionId": table.version_id,
+        "SkipArchive": True,
+        **({"CatalogId": table.catalog_id} if table.catalog_id else {}),
+    }
 
 
 def _over_limit(parameters: Mapping[str, str]) -> str | None:

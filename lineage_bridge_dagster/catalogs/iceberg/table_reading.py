@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import UnreadableTableError, table_errors
+from lineage_bridge_dagster.catalogs.plans import TableRevision
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -53,6 +54,11 @@ class IcebergTable:
     committed_ms: int | None = None
     rows: int | None = None
     left_out: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> TableRevision:
+        """What a push writes; its version is left out."""
+        return TableRevision(None, self.properties, uuid=self.uuid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision
+from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, NoWrite, Refuse, TableRevision
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,
@@ -48,7 +48,7 @@ def plan_properties(
     *,
     complete: bool,
     now: str,
-) -> NoChange | Hold | Refuse | PropertiesCommit:
+) -> NoWrite | PropertiesCommit:
     """Plan the push to one table.
 
     Args:

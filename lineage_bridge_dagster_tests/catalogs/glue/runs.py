@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.clean import Cleaning
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
+from lineage_bridge_dagster.catalogs.glue.glue_catalog import GlueCatalog
+from lineage_bridge_dagster.catalogs.push import push_to
+from lineage_bridge_dagster.catalogs.rest.rest_catalogs import RestCatalogs
+from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -28,17 +34,43 @@ def no_sleep(_seconds: float) -> None:
     return None
 
 
+def push_to_glue(
+    found: Discovery,
+    client: GlueClient,
+    settings: PushSettings | None = None,
+    *,
+    clock: Callable[[], datetime] = clock,
+    sleep: Callable[[float], None] = no_sleep,
+    **options: Any,
+) -> PushReport:
+    """Push a discovery to Glue alone; the other options are those of `push_to`."""
+    catalog = GlueCatalog(client, settings or PushSettings(), clock=clock, sleep=sleep)
+    return push_to([catalog], found, **options)
+
+
+def push_to_rest(
+    found: Discovery, catalogs: Catalogs, settings: PushSettings | None = None, **options: Any
+) -> PushReport:
+    """Push a discovery to REST catalogs alone; the other options are those of `push_to`."""
+    catalog = RestCatalogs(lambda: catalogs, settings or PushSettings(), clock=clock, sleep=no_sleep)
+    return push_to([catalog], found, **options)
+
+
+def cleaning(client: GlueClient, **settings: Any) -> Cleaning:
+    """Cleans Glue; the settings are fields of `PushSettings`."""
+    return Cleaning.of(client, Catalogs(CatalogSettings()), PushSettings(**settings), sleep=no_sleep)
+
+
 def push(
     client: GlueClient, lineage: Graph | Discovery, coverage: Coverage | None = None, **options: Any
 ) -> PushReport:
     """Push a discovery, or a graph with a complete coverage by default.
 
-    `settings` are fields of `PushSettings`; the other options are those of `push_tables`.
+    `settings` are fields of `PushSettings`; the other options are those of `push_to_glue`.
     """
     settings = PushSettings(**options.pop("settings", {}))
-    options.setdefault("sleep", no_sleep)
     found = discovery(lineage, coverage) if isinstance(lineage, Graph) else lineage
-    return push_tables(found, client, settings, clock=clock, **options)
+    return push_to_glue(found, client, settings, **options)
 
 
 def graph_of(name: str = "orders.v1", **options: Any) -> Graph:

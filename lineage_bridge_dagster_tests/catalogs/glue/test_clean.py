@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.clean import Cleaning
-from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, graph_of, no_sleep, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
+from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -22,7 +21,7 @@ _WRITTEN = ("VersionId", "UpdateTime")
 
 
 def clean(client: GlueClient, *names: str, dry_run: bool = False, **settings: Any) -> PushReport:
-    cleaning = Cleaning(client, PushSettings(**settings), clock=clock, sleep=no_sleep)
+    cleaning = new_cleaning(client, **settings)
     return cleaning.remove(cleaning.find(names or None), dry_run=dry_run)
 
 
@@ -99,7 +98,7 @@ def test_a_dry_run_shows_what_would_go_and_writes_nothing(client: GlueClient, ca
 def test_a_commit_between_read_and_write_is_kept(client: GlueClient, catalog: Catalog) -> None:
     catalog.create("orders.v1")
     push(client, graph_of())
-    cleaning = Cleaning(client, PushSettings(), clock=clock, sleep=no_sleep)
+    cleaning = new_cleaning(client)
     found = cleaning.find()
     location = catalog.commit("orders.v1")
     (result,) = cleaning.remove(found).results

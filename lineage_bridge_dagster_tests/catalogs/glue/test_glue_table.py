@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.glue_table import normalize_location
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import complete_coverage, tableflow_node
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, enriched, glue_nodes, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import (
+    clock,
+    enriched,
+    glue_nodes,
+    no_sleep,
+    push_to_glue,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -27,7 +32,7 @@ def test_view_is_not_writable_and_a_linked_database_is_not_read(client: GlueClie
     found = enriched(client, tableflow_node("orders"))
     (table,) = glue_nodes(found).values()
     assert table.attributes["not_writable"] == "it is a view"
-    report = push_tables(
+    report = push_to_glue(
         Discovery(_with_topic(found.graph), complete_coverage()),
         client,
         PushSettings(),

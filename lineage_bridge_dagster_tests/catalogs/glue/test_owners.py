@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.clean import Cleaning
 from lineage_bridge_dagster.catalogs.glue.update_plan import plan_update
 from lineage_bridge_dagster.catalogs.plans import NoChange, Refuse
 from lineage_bridge_dagster.config.settings import PushSettings
@@ -14,7 +13,8 @@ from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, glue_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, glue_node
 from lineage_bridge_dagster_tests.catalogs.glue.plans import LATER, after, document, update
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, no_sleep, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
+from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -75,10 +75,10 @@ def test_lineage_of_another_instance_is_not_removed(client: GlueClient, catalog:
     orphan = Graph()
     orphan.add_node(glue_node("orders.v1"))
     assert push(client, orphan, settings=SECOND).counts["skipped"] == 1
-    cleaning = Cleaning(client, PushSettings(owner="second"), sleep=no_sleep)
+    cleaning = new_cleaning(client, owner="second")
     assert cleaning.remove(cleaning.find()).counts["refused"] == 1
     assert catalog.table("orders.v1") == before
-    taking = Cleaning(client, PushSettings(owner="second", take_over=True), sleep=no_sleep)
+    taking = new_cleaning(client, owner="second", take_over=True)
     assert taking.remove(taking.find()).counts["updated"] == 1
     assert OWNER not in catalog.parameters("orders.v1")
 

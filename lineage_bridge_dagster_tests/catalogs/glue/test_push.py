@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
-from lineage_bridge_dagster.catalogs.writing import push as push_module
+from lineage_bridge_dagster.catalogs import push as push_module
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage
@@ -18,7 +17,7 @@ from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, add_table, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, no_sleep, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, no_sleep, push, push_to_glue
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -96,7 +95,7 @@ def test_removed_description_is_pushed_again(client: GlueClient, catalog: Catalo
 def test_last_synced_is_the_time_of_the_last_change(client: GlueClient, catalog: Catalog) -> None:
     catalog.create("orders.v1")
     push(client, graph_of())
-    later = push_tables(
+    later = push_to_glue(
         discovery(graph_of()), client, PushSettings(), clock=lambda: NOW.replace(year=2027), sleep=no_sleep
     )
     assert later.counts["unchanged"] == 1

@@ -10,10 +10,8 @@ import pytest
 
 from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.glue.clean import Cleaning
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.glue.sink_tables import SinkTables
-from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.lineage import ids
@@ -32,7 +30,8 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     REGION,
     complete_coverage,
 )
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, glue_nodes, no_sleep, ours, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, glue_nodes, ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -395,7 +394,7 @@ def test_lineage_that_is_wiped_is_pushed_again_and_clean_removes_it(
     push(client, found)
     again = ours(catalog.table("orders", "raw")["Parameters"])
     assert again["lineage_bridge.digest"] == before["lineage_bridge.digest"]
-    cleaning = Cleaning(client, PushSettings(), clock=clock, sleep=no_sleep)
+    cleaning = new_cleaning(client)
     report = cleaning.remove(cleaning.find())
     assert report.counts["updated"] == 1
     assert not ours(catalog.table("orders", "raw")["Parameters"])

@@ -23,8 +23,6 @@ from pyiceberg.table import Table
 from pyiceberg.types import StringType
 from requests.adapters import HTTPAdapter
 
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
-from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.server import S3_TABLES, IcebergRest
@@ -34,7 +32,7 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, complete_coverage, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep, push_to_glue, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.push.lineages import Lineage, node_in_catalog, node_in_glue
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 
@@ -217,7 +215,7 @@ class GlueTable(PushedTable):
     ) -> PushReport:
         client: Any = _Intercepted(self.catalog.glue, intercept)
         graph = lineage.graph(node_in_glue(*self.name))
-        return push_tables(discovery(graph), client, settings, clock=clock, sleep=no_sleep)
+        return push_to_glue(discovery(graph), client, settings, clock=clock, sleep=no_sleep)
 
     def create_again(self) -> None:
         # Glue's only check is the version, which does not tell two tables apart whose versions are equal.
@@ -295,7 +293,7 @@ class RestTable(PushedTable):
         read = ScopeReport(Scope(ICEBERG, "", S3TABLES), Status.COMPLETE)
         found = discovery(graph, complete_coverage(read))
         with _intercepted_commits(self.name[1], intercept):
-            return push_iceberg_tables(found, self._catalogs, settings, clock=clock, sleep=no_sleep)
+            return push_to_rest(found, self._catalogs, settings)
 
     def change_ours(self, changes: Mapping[str, str | None]) -> None:
         with self.load().transaction() as transaction:

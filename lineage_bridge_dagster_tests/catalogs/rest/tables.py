@@ -13,7 +13,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError
 from requests.adapters import BaseAdapter
 
-from lineage_bridge_dagster.catalogs.rest.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
+from lineage_bridge_dagster.catalogs.rest.rest_catalogs import IcebergTarget, RestCatalogs
+from lineage_bridge_dagster.catalogs.table_push import push_table
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
@@ -109,8 +110,21 @@ def target(name: Name) -> IcebergTarget:
 def push(catalog: RestCatalog, name: Name, lineage: Chain | None, **options: Any) -> TableResult:
     """Push with the clock of the tests and without waiting. `settings` are fields of `PushSettings`."""
     settings = PushSettings(**options.pop("settings", {}))
-    writer = IcebergPropertiesWriter(catalog, settings, clock=clock, sleep=no_sleep)
-    return writer.push(target(name), lineage, complete=options.pop("complete", True), **options)
+    catalogs = opened(catalog, settings, clock=clock, sleep=no_sleep)
+    return push_table(catalogs, target(name), lineage, complete=options.pop("complete", True), **options)
+
+
+def opened(catalog: RestCatalog, settings: PushSettings, **options: Any) -> RestCatalogs:
+    """Catalogs of which this one is open; the options are those of `RestCatalogs`."""
+
+    class Opened(RestCatalogs):
+        def _new_catalog(self, name: str) -> RestCatalog:
+            assert name == catalog.name
+            return catalog
+
+    made = Opened(lambda: Catalogs(CatalogSettings()), settings, **options)
+    made.open(catalog.name)
+    return made
 
 
 def answer(status: int, error_type: str = "") -> Callable[[], requests.Response]:

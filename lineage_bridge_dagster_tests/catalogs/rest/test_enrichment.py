@@ -10,7 +10,6 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.table import Table
 
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich, without_other_catalogs
-from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
@@ -28,7 +27,7 @@ from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.rest.tables import Bucket, Name
 
 pytestmark = pytest.mark.xdist_group("rest")
@@ -101,7 +100,7 @@ def enriched(found: Discovery, configured: Catalogs, last: Discovery | None = No
 
 def push(found: Discovery, configured: Catalogs, **options: object) -> PushReport:
     settings = PushSettings.model_validate(options.pop("settings", {}))
-    return push_iceberg_tables(found, configured, settings, clock=clock, sleep=no_sleep, **options)  # type: ignore[arg-type]
+    return push_to_rest(found, configured, settings, **options)  # type: ignore[arg-type]
 
 
 def tables(found: Discovery) -> list[str]:

@@ -12,7 +12,6 @@ from lineage_bridge_dagster.automation.watched_lists import NamedTables
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_namespaces
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
-from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.discovery.discover import dataset_of
@@ -28,7 +27,7 @@ from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster.lineage.unknowns import LEFT_OUT, UNREADABLE_TABLES, note_text
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
 from lineage_bridge_dagster_tests.rest_server import RestServer, loaded, running, with_type
 
 CONNECT = f"connect:{ENVIRONMENT}:{CLUSTER}"
@@ -98,9 +97,7 @@ def discovered(found: Discovery, catalogs: Catalogs, last: Discovery | None = No
 
 
 def push(found: Discovery, catalogs: Catalogs, **settings: Any) -> PushReport:
-    return push_iceberg_tables(
-        found, catalogs, PushSettings(max_attempts=1, **settings), clock=clock, sleep=no_sleep
-    )
+    return push_to_rest(found, catalogs, PushSettings(max_attempts=1, **settings))
 
 
 def report_of(found: Discovery) -> ScopeReport:

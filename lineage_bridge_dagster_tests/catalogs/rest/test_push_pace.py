@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from lineage_bridge_dagster.catalogs.pace import Pace
-from lineage_bridge_dagster.catalogs.rest.iceberg_properties import IcebergPropertiesWriter, IcebergTarget
+from lineage_bridge_dagster.catalogs.rest.rest_catalogs import IcebergTarget
+from lineage_bridge_dagster.catalogs.table_push import push_table
 from lineage_bridge_dagster.catalogs.table_runs import TableRun
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
@@ -19,6 +20,7 @@ from lineage_bridge_dagster_tests.catalogs.glue.light_glue import Limit
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
 from lineage_bridge_dagster_tests.catalogs.glue.virtual_time import virtual_time
 from lineage_bridge_dagster_tests.catalogs.rest.light_rest import NAMESPACE, LightRest
+from lineage_bridge_dagster_tests.catalogs.rest.tables import opened
 
 TABLES = 150
 
@@ -28,13 +30,16 @@ def push_all(
 ) -> set[PushStatus]:
     """Push to all tables of the catalog, and return what became of them."""
     graph = Graph()
-    writer = IcebergPropertiesWriter(rest.open(), PushSettings(), clock=clock, sleep=sleep, pace=pace)
+    limits = {"pace": lambda: pace} if pace else {}
+    catalogs = opened(rest.open(), PushSettings(), clock=clock, sleep=sleep, **limits)
     targets = [IcebergTarget(add_table(graph, name), "light", (NAMESPACE,), name) for name in rest.tables]
     index = UpstreamIndex.of(graph)
     run = TableRun(threads)
     run.each(
         ((target, None) for target in targets),
-        lambda target, _: writer.push(target, chain_of(graph, target.node.node_id, index), complete=True),
+        lambda target, _: push_table(
+            catalogs, target, chain_of(graph, target.node.node_id, index), complete=True
+        ),
     )
     assert len(run.results) == len(targets)
     return {result.status for result in run.results.values()}

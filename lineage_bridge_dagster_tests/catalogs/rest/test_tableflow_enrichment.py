@@ -16,7 +16,6 @@ from lineage_bridge_dagster.catalogs.errors import AccessDeniedError
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import read_tables
 from lineage_bridge_dagster.catalogs.rest.enrichment import without_other_catalogs
-from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import (
     TAKES_NO_PROPERTIES,
     enrich_from_tableflow,
@@ -36,7 +35,7 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, i
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, complete_coverage
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.rest.tables import Bucket
 
 pytestmark = pytest.mark.xdist_group("rest")
@@ -109,7 +108,7 @@ def enriched(rest: IcebergRest, found: Discovery, **options: str) -> Discovery:
 
 def push(found: Discovery) -> PushReport:
     # Opens no catalog: the places, so also the catalogs, are unknown here.
-    return push_iceberg_tables(found, Settings().all_catalogs(), PushSettings(), clock=clock, sleep=no_sleep)
+    return push_to_rest(found, Settings().all_catalogs(), PushSettings())
 
 
 def source_of(found: Discovery, topic: str) -> Node:

@@ -14,7 +14,6 @@ from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.watched_lists import ListScope, NamedTables
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
-from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.catalogs import CatalogsSettings
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings, Settings
 from lineage_bridge_dagster.discovery.discover import dataset_of
@@ -27,7 +26,7 @@ from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, World
 from lineage_bridge_dagster_tests.automation.ticks import Harness
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.rest.tables import Bucket, Fault, Name, answer, with_faults
 
 pytestmark = pytest.mark.xdist_group("rest")
@@ -74,7 +73,7 @@ class Watched(Harness):
 
     def push(self) -> None:
         catalogs = self._settings().all_catalogs()
-        report = push_iceberg_tables(self.found, catalogs, PushSettings(), clock=clock, sleep=no_sleep)
+        report = push_to_rest(self.found, catalogs, PushSettings())
         assert all(result.ok for result in report.results)
         self.push_everything()
 

@@ -12,10 +12,8 @@ import pyarrow as pa
 from pyiceberg.catalog.rest import RestCatalog
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.glue.push import push_tables
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
-from lineage_bridge_dagster.catalogs.rest.push import push_iceberg_tables
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings
@@ -30,7 +28,7 @@ from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, REGION, add_table, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep, push_to_glue, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.writing.proxy import Answer, Proxy
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 
@@ -157,7 +155,9 @@ class GlueStore(Store):
         client = glue_client(AwsSettings(region=REGION, endpoint_url=self.proxy.url))
         tables = None if names is None else [self.nodes[name].node_id for name in names]
         options = PushSettings(**settings)
-        return push_tables(discovery(self.graph), client, options, tables=tables, clock=clock, sleep=no_sleep)
+        return push_to_glue(
+            discovery(self.graph), client, options, tables=tables, clock=clock, sleep=no_sleep
+        )
 
     def create(self, name: str) -> None:
         self.catalog.create(name, parameters=FOREIGN, Description="Orders.\n\nOf the shop.")
@@ -234,7 +234,7 @@ class RestStore(Store):
     def push(self, names: Sequence[str] | None = None, **settings: Any) -> PushReport:
         catalogs = Catalogs(CatalogSettings(), {"s3tables": self.settings})
         tables = None if names is None else [self.nodes[name].node_id for name in names]
-        return push_iceberg_tables(
+        return push_to_rest(
             discovery(self.graph),
             catalogs,
             PushSettings(**settings),

@@ -1,1 +1,0 @@
-"""The push of lineage to tables, whatever kind of catalog has them."""
