@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from dagster import AssetCheckResult, AssetKey
 
@@ -14,7 +14,7 @@ from lineage_bridge_dagster.assets.check_outcomes import tableflow_healthy
 from lineage_bridge_dagster.assets.checks import TABLEFLOW
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
-from lineage_bridge_dagster.automation.looks import Look, look_at_glue, look_at_iceberg
+from lineage_bridge_dagster.catalogs.drift import Comparison, compare
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -41,7 +41,7 @@ class LoadedTable:
     """A table in the loaded definitions: its assets, and its data version once its lineage is pushed.
 
     Attributes:
-        look: what the table, as it was read, tells about the lineage that was pushed.
+        compare: compares the table, as it was read, with the lineage that was pushed.
         place: in lower case; None outside the home account and region, and outside Glue.
         iceberg: of a table of a REST catalog that takes lineage.
     """
@@ -50,7 +50,7 @@ class LoadedTable:
     key: AssetKey
     chain_key: AssetKey
     version: Callable[[], str]
-    look: Callable[[GlueTable | IcebergTable], Look]
+    compare: Callable[[GlueTable | IcebergTable], Comparison]
     place: GluePlace | None
     iceberg: IcebergPlace | None = None
 
@@ -108,14 +108,16 @@ class WantedVersions:
             self._versions[table_id] = wanted_version(chain_for(self._inventory, table_id), settings)
         return self._versions[table_id]
 
-    def look(self, table_id: str, table: GlueTable | IcebergTable) -> Look:
-        """What the table, as it was read, tells about its lineage."""
+    def compare(self, table_id: str, table: GlueTable | IcebergTable) -> Comparison:
+        """Compare the table, as it was read, with its lineage."""
+        from lineage_bridge_dagster.catalogs.glue.glue_catalog import GlueCatalog
+        from lineage_bridge_dagster.catalogs.rest.rest_catalogs import RestCatalogs
+
         settings = self._settings or self._read()
         chain = chain_for(self._inventory, table_id)
         document = render(chain, settings) if chain.hops else None
-        if is_glue_table(chain.table):
-            return look_at_glue(cast("GlueTable", table), document, settings, complete=chain.complete)
-        return look_at_iceberg(cast("IcebergTable", table), document, settings, complete=chain.complete)
+        catalog = GlueCatalog if is_glue_table(chain.table) else RestCatalogs
+        return compare(catalog, table, document, settings, complete=chain.complete)
 
     def _read(self) -> PushSettings:
         settings = self._push()
@@ -135,7 +137,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
             key=asset.key,
             chain_key=inventory.chain_key_of[asset.node.node_id],
             version=partial(versions.of, asset.node.node_id),
-            look=partial(versions.look, asset.node.node_id),
+            compare=partial(versions.compare, asset.node.node_id),
             place=GlueTableNode.of(asset.node).home_place if is_glue_table(asset.node) else None,
             iceberg=_iceberg_place(asset.node),
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lineage_bridge_dagster.automation.cursor import Cursor, Loss, backoff
 from lineage_bridge_dagster.automation.data_versions import Written
 from lineage_bridge_dagster.automation.loaded import LoadedTable
-from lineage_bridge_dagster.automation.looks import Look
+from lineage_bridge_dagster.catalogs.drift import Comparison
 from lineage_bridge_dagster.text import clock_time
 
 #: Tables with losses that the cursor keeps, at about 400 bytes each.
@@ -67,7 +67,7 @@ class Losses:
     """The losses that the cursor keeps.
 
     Args:
-        cursor: it is changed by every look.
+        cursor: it is changed by every comparison.
         repair: whether lost lineage is repaired.
         wait: seconds after the first repair of a table before the next one; they double from then on.
         now: Unix time in seconds.
@@ -82,7 +82,7 @@ class Losses:
         for key in [key for key in self._losses if key not in tables]:
             del self._losses[key]
 
-    def in_sync(self, table: LoadedTable, look: Look) -> bool:
+    def in_sync(self, table: LoadedTable, comparison: Comparison) -> bool:
         """Note that a table has its lineage. Returns whether it had lost it when it was looked at last."""
         key = table.key.to_user_string()
         loss = self._losses.get(key)
@@ -92,38 +92,38 @@ class Losses:
             del self._losses[key]
             return False
         back = not loss.in_sync
-        loss.survived = loss.survived or bool(not back and loss.facts != look.facts)
-        loss.in_sync, loss.facts = True, dict(look.facts)
+        loss.survived = loss.survived or bool(not back and loss.facts != comparison.facts)
+        loss.in_sync, loss.facts = True, dict(comparison.facts)
         return back
 
-    def lost(self, table: LoadedTable, look: Look, written: Written) -> Drifted:
+    def lost(self, table: LoadedTable, comparison: Comparison, written: Written) -> Drifted:
         """Note that a table does not have its lineage, and decide whether to repair it now."""
         key = table.key.to_user_string()
         loss = self._losses.get(key)
         writer = ""
         if loss is None:
             if not self._make_room():
-                return Drifted(table, look.how)
-            loss = Loss(since=self._now, found=self._now, facts=dict(look.facts))
+                return Drifted(table, comparison.how)
+            loss = Loss(since=self._now, found=self._now, facts=dict(comparison.facts))
             self._losses[key] = loss
             new = True
         elif loss.in_sync or written.at > loss.found:
             loss.count += 1
-            if loss.count >= UNDONE and look.likely_writer is not None:
-                writer = look.likely_writer(loss.facts, loss.survived)
+            if loss.count >= UNDONE and comparison.likely_writer is not None:
+                writer = comparison.likely_writer(loss.facts, loss.survived)
             if not loss.in_sync:
                 # It was lost again before a sweep saw it: these facts are the next best to compare with.
-                loss.facts = dict(look.facts)
+                loss.facts = dict(comparison.facts)
             loss.found, loss.in_sync = self._now, False
             new = True
         else:
-            new = look.how != loss.how
-        loss.how = look.how
+            new = comparison.how != loss.how
+        loss.how = comparison.how
         due = self._repair and self._now >= loss.not_before
         if due:
             loss.repairs += 1
             loss.not_before = self._now + backoff(loss.repairs, first=self._wait, longest=_LONGEST_WAIT)
-        return Drifted(table, look.how, loss.count, loss.since, writer, due, loss.not_before, new)
+        return Drifted(table, comparison.how, loss.count, loss.since, writer, due, loss.not_before, new)
 
     def _make_room(self) -> bool:
         """Whether another table fits; one that lost its lineage once and has it again gives way."""

@@ -18,7 +18,6 @@ from lineage_bridge_dagster.automation.cursor import Cursor, SweepPosition
 from lineage_bridge_dagster.automation.dagster_client import DagsterClient
 from lineage_bridge_dagster.automation.foreign_tables import ForeignTables
 from lineage_bridge_dagster.automation.loaded import LoadedState, LoadedTable
-from lineage_bridge_dagster.automation.looks import Look, Sight
 from lineage_bridge_dagster.automation.losses import Drifted, Losses
 from lineage_bridge_dagster.automation.requests import (
     MAX_TABLES_A_RUN,
@@ -27,6 +26,7 @@ from lineage_bridge_dagster.automation.requests import (
     short_digest,
 )
 from lineage_bridge_dagster.automation.swept import PageReader, TablesReader, sources_of
+from lineage_bridge_dagster.catalogs.drift import Comparison, LineageState
 from lineage_bridge_dagster.text import first_few, plural, sentence
 
 #: Pages that a tick reads: of 100 tables in Glue, and of fewer elsewhere.
@@ -110,8 +110,8 @@ class Sweep:
         self._report(result, found)
         self._request(result, [each.table for each in found.drifted if each.due])
 
-    def _pages(self, result: TickResult) -> Iterator[list[tuple[LoadedTable, Look]]]:
-        """Yield what a look at our tables of each page tells, and keep the position in the cursor."""
+    def _pages(self, result: TickResult) -> Iterator[list[tuple[LoadedTable, Comparison]]]:
+        """Yield the comparison of each of our tables, page by page, and keep the position in the cursor."""
         cursor = result.cursor
         position = cursor.sweep
         started = position.started if position.source else self.now
@@ -128,7 +128,7 @@ class Sweep:
                     return
                 read += 1
                 try:
-                    looks, token, note = source.read(token)
+                    compared, token, note = source.read(token)
                 except Exception as error:
                     if not failed:
                         cursor.sweep = here.model_copy(update={"failed": True})
@@ -143,47 +143,47 @@ class Sweep:
                 failed = False
                 if note:
                     result.note(self.log, note)
-                yield looks
+                yield compared
                 if not token:
                     break
         cursor.sweep = SweepPosition(not_before=started + self.settings.seconds)
 
     def _compare(
         self,
-        page: Sequence[tuple[LoadedTable, Look]],
+        page: Sequence[tuple[LoadedTable, Comparison]],
         cursor: Cursor,
         foreign: ForeignTables,
         losses: Losses,
         in_flight: frozenset[AssetKey],
         found: _Found,
     ) -> None:
-        differing: list[tuple[LoadedTable, Look]] = []
-        for loaded, look in page:
-            if look.sight is Sight.FOREIGN:
-                foreign.add(loaded.key, look.owner)
+        differing: list[tuple[LoadedTable, Comparison]] = []
+        for loaded, comparison in page:
+            if comparison.state is LineageState.FOREIGN:
+                foreign.add(loaded.key, comparison.owner)
                 continue
             if foreign.remove(loaded.key):
                 # It was passed over; now all are compared with their last push again.
                 cursor.compared = 0
-            if look.sight is Sight.IN_SYNC:
-                if losses.in_sync(loaded, look):
+            if comparison.state is LineageState.IN_SYNC:
+                if losses.in_sync(loaded, comparison):
                     found.restored.append(loaded)
-            elif look.sight is Sight.LOST:
-                differing.append((loaded, look))
+            elif comparison.state is LineageState.LOST:
+                differing.append((loaded, comparison))
         # A table that waits for its push or is in a run differs for that reason.
         differing = [
-            (loaded, look)
-            for loaded, look in differing
+            (loaded, comparison)
+            for loaded, comparison in differing
             if loaded.key not in in_flight and loaded.key.to_user_string() not in cursor.attempts
         ]
         if not differing:
             return
         written = self.dagster.written_versions([loaded.key for loaded, _ in differing])
-        for loaded, look in differing:
+        for loaded, comparison in differing:
             last = written.get(loaded.key)
             # What is pushed again is what was pushed last: never what a newer discovery has lost.
             if last is not None and last.version == loaded.version():
-                found.drifted.append(losses.lost(loaded, look, last))
+                found.drifted.append(losses.lost(loaded, comparison, last))
 
     def _report(self, result: TickResult, found: _Found) -> None:
         repairing = self.settings.repair

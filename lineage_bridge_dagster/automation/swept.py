@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lineage_bridge_dagster.automation.loaded import LoadedTable
-from lineage_bridge_dagster.automation.looks import Look
+from lineage_bridge_dagster.catalogs.drift import Comparison
 from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Page(NamedTuple):
         note: what could not be read.
     """
 
-    looks: list[tuple[LoadedTable, Look]]
+    compared: list[tuple[LoadedTable, Comparison]]
     token: str
     note: str = ""
 
@@ -79,12 +79,12 @@ class GlueDatabase:
 
     def read(self, token: str) -> Page:
         found, following = self.reader(self.name, token or None)
-        looks = [
-            (self.tables[name], self.tables[name].look(table))
+        compared = [
+            (self.tables[name], self.tables[name].compare(table))
             for table in found
             if (name := table.name.lower()) in self.tables
         ]
-        return Page(looks, following or "")
+        return Page(compared, following or "")
 
 
 @dataclass(frozen=True)
@@ -113,17 +113,17 @@ class RestCatalog:
 
         names = sorted((name for name in self.tables if ".".join(name) > token), key=".".join)
         asked = names[:TABLES_A_PAGE]
-        looks: list[tuple[LoadedTable, Look]] = []
+        compared: list[tuple[LoadedTable, Comparison]] = []
         errors: list[CallError] = []
         for name, table in self.reader(self.catalog, asked) if asked else ():
             if not isinstance(table, CallError):
-                looks.append((self.tables[name], self.tables[name].look(table)))
+                compared.append((self.tables[name], self.tables[name].compare(table)))
             elif not isinstance(table, NotFoundError):
                 errors.append(table)
-        if errors and not looks:
+        if errors and not compared:
             raise errors[0]
         note = f"{plural(len(errors), 'table')} of {self.title} not read: {errors[0]}" if errors else ""
-        return Page(looks, ".".join(asked[-1]) if len(names) > len(asked) else "", note)
+        return Page(compared, ".".join(asked[-1]) if len(names) > len(asked) else "", note)
 
 
 def sources_of(

@@ -140,6 +140,22 @@ class LineageCatalog(ABC, Generic[T, R, C]):
     def plan(table: R, wanted: Wanted, options: PushOptions) -> NoWrite | C:
         """Decide what to do with a table as it was read. Pure."""
 
+    @staticmethod
+    def facts_of(table: Any) -> dict[str, str]:  # noqa: ARG004
+        """What tells writers of a table apart, to keep and compare with the next time. Pure."""
+        return {}
+
+    @staticmethod
+    def likely_writer(table: Any, before: Mapping[str, str], *, survived: bool = False) -> str:  # noqa: ARG004
+        """Who likely took the lineage away, with the evidence, as a clause. Pure.
+
+        Args:
+            table: The table without its lineage.
+            before: The facts of the table when it was last seen with its lineage.
+            survived: Whether the lineage outlived commits of data before: then such a commit proves nothing.
+        """
+        return "unknown"
+
     @abstractmethod
     def write(self, target: T, table: R, change: C) -> TableRevision:
         """Apply the change, provided that the table is still the one that was read; return what it became.

@@ -8,13 +8,13 @@ import pytest
 from dagster import AssetKey
 
 from lineage_bridge_dagster.automation.loaded import IcebergPlace, LoadedTable
-from lineage_bridge_dagster.automation.looks import Look, Sight
 from lineage_bridge_dagster.automation.swept import TABLES_A_PAGE, GlueDatabase, RestCatalog, sources_of
+from lineage_bridge_dagster.catalogs.drift import Comparison, LineageState
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError, ThrottledError
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 
-SEEN = Look(Sight.IN_SYNC)
+SEEN = Comparison(LineageState.IN_SYNC)
 
 
 class Lake:
@@ -58,7 +58,7 @@ def test_every_table_is_loaded_once_some_at_a_time() -> None:
     token, seen = "", []
     while True:
         page = source.read(token)
-        seen += [table.name for table, _ in page.looks]
+        seen += [table.name for table, _ in page.compared]
         token = page.token
         if not token:
             break
@@ -69,7 +69,7 @@ def test_every_table_is_loaded_once_some_at_a_time() -> None:
 def test_a_table_that_could_not_be_loaded_is_not_looked_at_and_noted() -> None:
     lake = Lake(t001=ThrottledError("Slow down"), t002=NotFoundError("It is gone"))
     page = RestCatalog("lake", ours(4), lake).read("")
-    assert [table.name for table, _ in page.looks] == ["sales.t000", "sales.t003"]
+    assert [table.name for table, _ in page.compared] == ["sales.t000", "sales.t003"]
     assert page.note == "1 table of catalog lake not read: Slow down"
 
 

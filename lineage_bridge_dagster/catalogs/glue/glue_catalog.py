@@ -22,6 +22,7 @@ from lineage_bridge_dagster.catalogs.glue.reader import GlueReader, read_pages
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
 from lineage_bridge_dagster.catalogs.glue.table_nodes import pushed_environment
 from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
+from lineage_bridge_dagster.catalogs.glue.writer_traces import facts_of, likely_writer
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
 from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
 from lineage_bridge_dagster.config.settings import PushSettings
@@ -127,6 +128,9 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
     @staticmethod
     def plan(table: GlueTable, wanted: Wanted, options: PushOptions) -> NoWrite | TableUpdate:
         return plan_update(table, wanted.document, options, complete=wanted.complete, now=wanted.now)
+
+    facts_of = staticmethod(facts_of)
+    likely_writer = staticmethod(likely_writer)
 
     def write(self, target: GlueTarget, table: GlueTable, change: TableUpdate) -> TableRevision:  # noqa: ARG002
         self.count("UpdateTable")

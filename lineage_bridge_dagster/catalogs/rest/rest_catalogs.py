@@ -35,6 +35,7 @@ from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import TAKES_NO_PROPERTIES
+from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_writer
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -143,6 +144,9 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
         return plan_properties(
             table.state, wanted.document, options, complete=wanted.complete, now=wanted.now
         )
+
+    facts_of = staticmethod(facts_of)
+    likely_writer = staticmethod(likely_writer)
 
     def write(self, target: IcebergTarget, table: OpenedTable, change: PropertiesCommit) -> TableRevision:
         commit = partial(_commit, self.open(target.catalog), table.table, change)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.glue.drift import CRAWLER, DDL_TIME, facts_of, likely_writer, loss_of
+from lineage_bridge_dagster.catalogs.drift import loss_of
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.writer_traces import CRAWLER, DDL_TIME, facts_of, likely_writer
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, PREFIX
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table

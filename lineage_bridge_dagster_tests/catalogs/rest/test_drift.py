@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.drift import loss_of
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.plans import TableRevision
-from lineage_bridge_dagster.catalogs.rest.drift import facts_of, likely_writer, loss_of
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
+from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_writer
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, LineageDocument
 from lineage_bridge_dagster_tests.catalogs.glue.plans import document

@@ -1,32 +1,17 @@
-"""What became of lineage that was pushed to an Iceberg table, and who likely took it away. Pure."""
+"""Which writer of an Iceberg table its lineage was likely lost to. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
-from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit
-from lineage_bridge_dagster.lineage.documents import KEY_DIGEST, digest
 
 UUID = "uuid"
 SNAPSHOT = "snapshot"
 
 
-def loss_of(commit: PropertiesCommit) -> str:
-    """What the lineage of a table has lost that this commit would write, in a word.
-
-    `stale` is lineage as an earlier push wrote it.
-    """
-    ours = commit.before.lineage
-    if not ours:
-        return "wiped"
-    if commit.removal or ours.get(KEY_DIGEST) == digest(ours, None):
-        return "stale"
-    return "changed"
-
-
 def facts_of(table: IcebergTable) -> dict[str, str]:
-    """The facts to compare the next look with."""
+    """The facts to compare with the next time."""
     return {UUID: table.uuid, SNAPSHOT: str(table.snapshot_id or "")}
 
 
@@ -35,7 +20,7 @@ def likely_writer(table: IcebergTable, before: Mapping[str, str], *, survived: b
 
     Args:
         table: the table without its lineage.
-        before: the facts of the table when it was last looked at with its lineage.
+        before: the facts of the table when it was last seen with its lineage.
         survived: whether the lineage outlived commits of data before, so that such a commit proves nothing.
     """
     now = facts_of(table)
