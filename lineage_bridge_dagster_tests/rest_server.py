@@ -58,6 +58,7 @@ class RestServer:
         tables: By the levels of the namespace and the name: the answer of LoadTable, or a status.
         namespaces: By a namespace's levels, a status in place of the list of those within it.
         flat: Whether it ignores which namespaces it is asked about.
+        answers: By the end of a path, the status, headers and JSON in place of its answer.
         received: The path, `Authorization` and body of each request.
     """
 
@@ -65,6 +66,7 @@ class RestServer:
     tables: dict[tuple[str, ...], Json | int] = field(default_factory=dict)
     namespaces: dict[tuple[str, ...], int] = field(default_factory=dict)
     flat: bool = False
+    answers: dict[str, tuple[int, dict[str, str], Json]] = field(default_factory=dict)
     received: list[str] = field(default_factory=list)
     url: str = ""
 
@@ -137,10 +139,14 @@ def running(server: RestServer) -> Iterator[RestServer]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
             server.received.append(f"{self.path} {self.headers.get('Authorization', '')} {body}")
             url = urlsplit(self.path)
-            status, answer = server.answer(self.command, url.path, parse_qs(url.query), body)
+            given = (answer for end, answer in server.answers.items() if url.path.endswith(end))
+            status, headers, answer = next(given, (0, {}, {}))
+            if not status:
+                status, answer = server.answer(self.command, url.path, parse_qs(url.query), body)
             payload = json.dumps(answer).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(payload)))
+            for name, value in {**headers, "Content-Length": str(len(payload))}.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(payload)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, No
 REGION = "us-east-1"
 ENVIRONMENT = "env-abc123"
 CLUSTER = "lkc-abc123"
+CONNECT = f"connect:{ENVIRONMENT}:{CLUSTER}"
 NOW = datetime(2026, 4, 30, 12, 34, 56, 789000, tzinfo=UTC)
 
 
@@ -47,6 +49,72 @@ def tableflow_node(
     )
 
 
+def topic_node(
+    topic: str, *, cluster: str = CLUSTER, environment: str = ENVIRONMENT, **attributes: Any
+) -> Node:
+    return Node(
+        ids.topic_id(environment, cluster, topic),
+        "confluent",
+        NodeType.KAFKA_TOPIC,
+        topic,
+        environment_id=environment,
+        cluster_id=cluster,
+        attributes={"scope": f"kafka:{environment}:{cluster}", **attributes},
+    )
+
+
+def connector_node(
+    name: str, *, cluster: str = CLUSTER, environment: str = ENVIRONMENT, **attributes: Any
+) -> Node:
+    return Node(
+        ids.connector_id(environment, cluster, name),
+        "confluent",
+        NodeType.CONNECTOR,
+        name,
+        environment_id=environment,
+        cluster_id=cluster,
+        attributes={"scope": f"connect:{environment}:{cluster}", **attributes},
+    )
+
+
+def dataset_node(name: str, **attributes: Any) -> Node:
+    return Node(
+        ids.external_dataset_id(name), "external", NodeType.EXTERNAL_DATASET, name, attributes=attributes
+    )
+
+
+def add_sink(
+    graph: Graph,
+    topics: Iterable[str],
+    datasets: Mapping[str, Iterable[str]],
+    *,
+    name: str = "sink",
+    environment: str = ENVIRONMENT,
+    **attributes: Any,
+) -> Node:
+    """Add topics -> connector -> datasets, and return the connector.
+
+    Args:
+        graph: The graph.
+        topics: What the connector reads.
+        datasets: What it writes, each with the topics that it is made of if not all count.
+        name: That of the connector.
+        environment: That of the topics and of the connector.
+        attributes: Those of the connector.
+    """
+    scope = {"scope": CONNECT}
+    connector = graph.add_node(connector_node(name, environment=environment, **attributes, **scope))
+    for topic in topics:
+        read = graph.add_node(topic_node(topic, environment=environment))
+        graph.add_edge(Edge(read.node_id, connector.node_id, EdgeType.CONSUMES, attributes=scope))
+    for dataset, made_of in datasets.items():
+        written = graph.add_node(dataset_node(dataset, **scope))
+        inputs = sorted(ids.topic_id(environment, CLUSTER, topic) for topic in made_of)
+        edge = {**scope, **({"inputs": inputs} if inputs else {})}
+        graph.add_edge(Edge(connector.node_id, written.node_id, EdgeType.PRODUCES, attributes=edge))
+    return connector
+
+
 def add_table(
     graph: Graph,
     topic: str,
@@ -59,50 +127,19 @@ def add_table(
     path: str | None = None,
 ) -> Node:
     """Add dataset -> connector -> topic -> Tableflow table -> Glue table, and return the last node."""
-    scope = {"scope": f"kafka:{environment}:{cluster}"}
-    topic_node = graph.add_node(
-        Node(
-            ids.topic_id(environment, cluster, topic),
-            "confluent",
-            NodeType.KAFKA_TOPIC,
-            topic,
-            environment_id=environment,
-            cluster_id=cluster,
-            attributes={
-                **scope,
-                "schema_fields": [{"name": "id", "type": "long"}, {"name": "note", "type": "string"}],
-            },
-        )
-    )
+    place = {"environment": environment, "cluster": cluster}
+    fields = [{"name": "id", "type": "long"}, {"name": "note", "type": "string"}]
+    source_topic = graph.add_node(topic_node(topic, **place, schema_fields=fields))
+    scope = {"scope": source_topic.attributes["scope"]}
     flow = graph.add_node(
         tableflow_node(topic, cluster=cluster, environment=environment, database=database, path=path)
     )
-    graph.add_edge(Edge(topic_node.node_id, flow.node_id, EdgeType.MATERIALIZES, attributes=scope))
+    graph.add_edge(Edge(source_topic.node_id, flow.node_id, EdgeType.MATERIALIZES, attributes=scope))
     if connector:
-        source = graph.add_node(
-            Node(
-                ids.connector_id(environment, cluster, connector),
-                "confluent",
-                NodeType.CONNECTOR,
-                connector,
-                environment_id=environment,
-                cluster_id=cluster,
-                attributes={
-                    "connector_class": "PostgresCdcSourceV2",
-                    "scope": f"connect:{environment}:{cluster}",
-                },
-            )
-        )
-        dataset = graph.add_node(
-            Node(
-                ids.external_dataset_id("postgres://pg1.example:5432/shop.public.orders"),
-                "external",
-                NodeType.EXTERNAL_DATASET,
-                "postgres://pg1.example:5432/shop.public.orders",
-            )
-        )
+        source = graph.add_node(connector_node(connector, **place, connector_class="PostgresCdcSourceV2"))
+        dataset = graph.add_node(dataset_node("postgres://pg1.example:5432/shop.public.orders"))
         graph.add_edge(Edge(dataset.node_id, source.node_id, EdgeType.CONSUMES))
-        graph.add_edge(Edge(source.node_id, topic_node.node_id, EdgeType.PRODUCES))
+        graph.add_edge(Edge(source.node_id, source_topic.node_id, EdgeType.PRODUCES))
     if not glue:
         return flow
     table = graph.add_node(

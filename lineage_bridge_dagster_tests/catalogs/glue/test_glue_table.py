@@ -13,10 +13,8 @@ from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import complete_coverage, tableflow_node
 from lineage_bridge_dagster_tests.catalogs.glue.runs import (
-    clock,
     enriched,
     glue_nodes,
-    no_sleep,
     push_to_glue,
 )
 
@@ -36,8 +34,6 @@ def test_view_is_not_writable_and_a_linked_database_is_not_read(client: GlueClie
         Discovery(_with_topic(found.graph), complete_coverage()),
         client,
         PushSettings(),
-        clock=clock,
-        sleep=no_sleep,
     )
     assert report.counts["refused"] == 1
     assert "view" in report.results[0].reason

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, add_table, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, no_sleep, push, push_to_glue
+from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push, push_to_glue
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -95,9 +95,7 @@ def test_removed_description_is_pushed_again(client: GlueClient, catalog: Catalo
 def test_last_synced_is_the_time_of_the_last_change(client: GlueClient, catalog: Catalog) -> None:
     catalog.create("orders.v1")
     push(client, graph_of())
-    later = push_to_glue(
-        discovery(graph_of()), client, PushSettings(), clock=lambda: NOW.replace(year=2027), sleep=no_sleep
-    )
+    later = push_to_glue(discovery(graph_of()), client, PushSettings(), clock=lambda: NOW.replace(year=2027))
     assert later.counts["unchanged"] == 1
     assert catalog.parameters("orders.v1")[KEY_LAST_SYNCED] == "2026-04-30T12:34:56.789Z"
 

@@ -14,12 +14,11 @@ from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.glue.sink_tables import SinkTables
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Graph, NodeType
 from lineage_bridge_dagster.lineage.unknowns import ELSEWHERE_TABLES
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.translator import LineageTranslator
@@ -28,6 +27,7 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
     REGION,
+    add_sink,
     complete_coverage,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 #: In place of the account of the Glue of a test, which has one of its own.
 ACCOUNT = "123456789012"
-CONNECT = f"connect:{ENVIRONMENT}:{CLUSTER}"
 
 ICEBERG = {
     "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
@@ -61,48 +60,13 @@ def sink(config: Mapping[str, str], name: str = "sink", environment: str = ENVIR
     """A topic, and the connector of a configuration with the datasets that it resolves to."""
     record = ConnectorRecord(name=name, type="sink", config={"name": name, **config})
     lineage = resolve(record, ExistingTopics(("orders", "payments")))
+    made_of = {
+        written: [topic for topic, dataset in lineage.pairs if dataset == written]
+        for written in lineage.datasets_written
+    }
     graph = Graph()
-    names: dict[str, Any] = {"environment_id": environment, "cluster_id": CLUSTER}
-    connector = Node(
-        ids.connector_id(environment, CLUSTER, name),
-        "confluent",
-        NodeType.CONNECTOR,
-        name,
-        attributes={"scope": CONNECT, "config": dict(config), "connector_class": config["connector.class"]},
-        **names,
-    )
-    graph.add_node(connector)
-    for read in lineage.topics_read:
-        topic = Node(
-            ids.topic_id(environment, CLUSTER, read),
-            "confluent",
-            NodeType.KAFKA_TOPIC,
-            read,
-            attributes={"scope": f"kafka:{environment}:{CLUSTER}"},
-            **names,
-        )
-        graph.add_node(topic)
-        graph.add_edge(
-            Edge(topic.node_id, connector.node_id, EdgeType.CONSUMES, attributes={"scope": CONNECT})
-        )
-    for written in lineage.datasets_written:
-        dataset = Node(
-            ids.external_dataset_id(written),
-            "external",
-            NodeType.EXTERNAL_DATASET,
-            written,
-            attributes={"scope": CONNECT},
-        )
-        graph.add_node(dataset)
-        inputs = sorted(ids.topic_id(environment, CLUSTER, a) for a, b in lineage.pairs if b == written)
-        graph.add_edge(
-            Edge(
-                connector.node_id,
-                dataset.node_id,
-                EdgeType.PRODUCES,
-                attributes={"scope": CONNECT, **({"inputs": inputs} if inputs else {})},
-            )
-        )
+    told = {"config": dict(config), "connector_class": config["connector.class"]}
+    add_sink(graph, lineage.topics_read, made_of, name=name, environment=environment, **told)
     return graph
 
 

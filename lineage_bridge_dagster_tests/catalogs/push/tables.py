@@ -32,7 +32,7 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, complete_coverage, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep, push_to_glue, push_to_rest
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.push.lineages import Lineage, node_in_catalog, node_in_glue
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 
@@ -215,7 +215,7 @@ class GlueTable(PushedTable):
     ) -> PushReport:
         client: Any = _Intercepted(self.catalog.glue, intercept)
         graph = lineage.graph(node_in_glue(*self.name))
-        return push_to_glue(discovery(graph), client, settings, clock=clock, sleep=no_sleep)
+        return push_to_glue(discovery(graph), client, settings)
 
     def create_again(self) -> None:
         # Glue's only check is the version, which does not tell two tables apart whose versions are equal.

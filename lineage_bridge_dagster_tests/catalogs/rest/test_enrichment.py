@@ -15,24 +15,28 @@ from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.discovery.discover import dataset_of
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
-from lineage_bridge_dagster.lineage import graph_json, ids
+from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_CONNECTORS, KEY_SOURCE_TOPICS
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.unknowns import note_text
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
+    CLUSTER,
+    ENVIRONMENT,
+    add_sink,
+    complete_coverage,
+    topic_node,
+)
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.rest.tables import Bucket, Name
 
 pytestmark = pytest.mark.xdist_group("rest")
-
-CONNECT = f"connect:{ENVIRONMENT}:{CLUSTER}"
 
 
 @pytest.fixture
@@ -47,49 +51,14 @@ def name(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> Iterator[Name]:
         bucket.open().drop_table((namespace, table))
 
 
-def catalogs(bucket: Bucket, **changes: object) -> Catalogs:
-    return bucket.catalogs(**changes)
-
-
 def confluent(bucket: Bucket, name: Name, connect: Status = Status.COMPLETE) -> Discovery:
     """A topic and a sink connector to the table, unless the connectors could not be read."""
     graph = Graph()
-    topic = Node(
-        ids.topic_id(ENVIRONMENT, CLUSTER, "orders.v1"),
-        "confluent",
-        NodeType.KAFKA_TOPIC,
-        "orders.v1",
-        environment_id=ENVIRONMENT,
-        cluster_id=CLUSTER,
-        attributes={"scope": f"kafka:{ENVIRONMENT}:{CLUSTER}"},
-    )
-    graph.add_node(topic)
     if connect is Status.COMPLETE:
-        connector = Node(
-            ids.connector_id(ENVIRONMENT, CLUSTER, "to-lake"),
-            "confluent",
-            NodeType.CONNECTOR,
-            "to-lake",
-            environment_id=ENVIRONMENT,
-            cluster_id=CLUSTER,
-            attributes={"scope": CONNECT},
-        )
-        dataset_name = dataset_of(catalogs(bucket)["s3tables"], ".".join(name))
-        dataset = Node(
-            ids.external_dataset_id(dataset_name),
-            "external",
-            NodeType.EXTERNAL_DATASET,
-            dataset_name,
-            attributes={"scope": CONNECT},
-        )
-        graph.add_node(connector)
-        graph.add_node(dataset)
-        graph.add_edge(
-            Edge(topic.node_id, connector.node_id, EdgeType.CONSUMES, attributes={"scope": CONNECT})
-        )
-        graph.add_edge(
-            Edge(connector.node_id, dataset.node_id, EdgeType.PRODUCES, attributes={"scope": CONNECT})
-        )
+        dataset = dataset_of(bucket.catalogs()["s3tables"], ".".join(name))
+        add_sink(graph, ["orders.v1"], {dataset: ()}, name="to-lake")
+    else:
+        graph.add_node(topic_node("orders.v1"))
     report = ScopeReport(Scope("connect", ENVIRONMENT, CLUSTER), connect)
     return Discovery(graph, complete_coverage(report), "2026-04-30T00:00:00Z")
 
@@ -114,7 +83,7 @@ def report_of(found: Discovery) -> ScopeReport:
 
 
 def test_the_table_of_a_connector_is_a_node_with_schema_and_snapshot(bucket: Bucket, name: Name) -> None:
-    found = enriched(confluent(bucket, name), catalogs(bucket))
+    found = enriched(confluent(bucket, name), bucket.catalogs())
     assert tables(found) == [f"s3tables.{name[0]}.orders"]
     (node,) = iceberg_rest_tables(found.graph)
     assert node.node_id == f"iceberg:table::s3tables/{name[0]}/orders"
@@ -141,7 +110,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_tables_that_nobody_known_writes_are_counted_and_loaded_once(
     bucket: Bucket, name: Name, loaded: list[str]
 ) -> None:
-    configured = catalogs(bucket)
+    configured = bucket.catalogs()
     first = enriched(confluent(bucket, name), configured)
     assert sorted(loaded) == ["orders", "unknown"]
     (note,) = report_of(first).notes
@@ -158,7 +127,7 @@ def test_tables_that_nobody_known_writes_are_counted_and_loaded_once(
 def test_a_new_table_is_loaded_once_and_its_stamp_shows_the_topic(
     bucket: Bucket, name: Name, loaded: list[str]
 ) -> None:
-    configured = catalogs(bucket)
+    configured = bucket.catalogs()
     last = enriched(confluent(bucket, name), configured)
     stamped = bucket.create((name[0], "stamped"))
     try:
@@ -194,14 +163,14 @@ def test_every_table_of_a_named_namespace_is_an_asset(
 ) -> None:
     if changes.pop("named", False):
         changes["namespaces"] = [name[0]]
-    found = enriched(confluent(bucket, name), catalogs(bucket, **changes))
+    found = enriched(confluent(bucket, name), bucket.catalogs(**changes))
     assert len(tables(found)) == count
-    report = push(found, catalogs(bucket, **changes))
+    report = push(found, bucket.catalogs(**changes))
     assert report.counts["unchanged"] == count - 1
 
 
 def test_lineage_goes_to_the_table_and_then_the_table_is_known_by_it(bucket: Bucket, name: Name) -> None:
-    configured = catalogs(bucket)
+    configured = bucket.catalogs()
     found = enriched(confluent(bucket, name), configured)
     report = push(found, configured)
     assert [result.status for result in report.results] == [PushStatus.UPDATED], report.results[0].reason
@@ -213,7 +182,7 @@ def test_lineage_goes_to_the_table_and_then_the_table_is_known_by_it(bucket: Buc
 
 
 def test_an_outage_of_the_connectors_keeps_the_table_and_its_lineage(bucket: Bucket, name: Name) -> None:
-    configured = catalogs(bucket)
+    configured = bucket.catalogs()
     last = carry_forward(enriched(confluent(bucket, name), configured), None)
     push(last, configured)
     before = bucket.lineage(name)
@@ -224,7 +193,7 @@ def test_an_outage_of_the_connectors_keeps_the_table_and_its_lineage(bucket: Buc
 
 
 def test_a_connector_that_is_gone_takes_the_lineage_with_it(bucket: Bucket, name: Name) -> None:
-    configured = catalogs(bucket)
+    configured = bucket.catalogs()
     push(enriched(confluent(bucket, name), configured), configured)
     gone = enriched(Discovery(Graph(), complete_coverage(), "2026-05-01T00:00:00Z"), configured)
     refused = push(gone, configured, settings={"max_removal_share": 0})
@@ -235,7 +204,7 @@ def test_a_connector_that_is_gone_takes_the_lineage_with_it(bucket: Bucket, name
 
 
 def test_a_read_only_catalog_is_skipped_with_the_reason(bucket: Bucket, name: Name) -> None:
-    configured = catalogs(bucket, read_only=True)
+    configured = bucket.catalogs(read_only=True)
     found = enriched(confluent(bucket, name), configured)
     (result,) = push(found, configured).results
     assert (result.status, "read-only" in result.reason) == (PushStatus.SKIPPED, True)
@@ -243,11 +212,11 @@ def test_a_read_only_catalog_is_skipped_with_the_reason(bucket: Bucket, name: Na
 
 
 def test_a_catalog_that_is_not_read_any_more_takes_its_tables_along(bucket: Bucket, name: Name) -> None:
-    last = carry_forward(enriched(confluent(bucket, name), catalogs(bucket)), None)
+    last = carry_forward(enriched(confluent(bucket, name), bucket.catalogs()), None)
     off = Catalogs(CatalogSettings(), off=("s3tables",))
     now = enriched(confluent(bucket, name), off)
     assert tables(carry_forward(now, without_other_catalogs(last, off))) == []
-    assert without_other_catalogs(last, catalogs(bucket)) is last
+    assert without_other_catalogs(last, bucket.catalogs()) is last
 
 
 @pytest.mark.parametrize(
@@ -260,8 +229,8 @@ def test_a_catalog_that_is_not_read_any_more_takes_its_tables_along(bucket: Buck
 def test_a_catalog_that_cannot_be_read_is_in_the_coverage_and_stops_no_removal(
     bucket: Bucket, name: Name, changes: dict[str, str], status: Status, hint: str
 ) -> None:
-    configured = catalogs(bucket, **changes)
-    last = enriched(confluent(bucket, name), catalogs(bucket))
+    configured = bucket.catalogs(**changes)
+    last = enriched(confluent(bucket, name), bucket.catalogs())
     found = carry_forward(enriched(confluent(bucket, name), configured), last)
     report = report_of(found)
     assert (report.status, hint in report.reason) == (status, True), report.reason

@@ -15,22 +15,25 @@ from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.discovery.discover import dataset_of
-from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import STALE_SINCE, carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
-from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster.lineage.unknowns import LEFT_OUT, UNREADABLE_TABLES, note_text
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, ENVIRONMENT, complete_coverage
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
+    CLUSTER,
+    ENVIRONMENT,
+    add_sink,
+    complete_coverage,
+)
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
 from lineage_bridge_dagster_tests.rest_server import RestServer, loaded, running, with_type
 
-CONNECT = f"connect:{ENVIRONMENT}:{CLUSTER}"
 GOOD = ("shop", "good")
 
 #: What LoadTable answers, the part of the reason that the note has, and whether it is the table's own.
@@ -60,33 +63,7 @@ def server() -> Iterator[RestServer]:
 def confluent(catalogs: Catalogs, *topics: str, tables: tuple[tuple[str, ...], ...] = (GOOD,)) -> Discovery:
     """A sink connector of these topics to tables of the catalog."""
     graph = Graph()
-    names: dict[str, Any] = {"environment_id": ENVIRONMENT, "cluster_id": CLUSTER}
-    sink = ids.connector_id(ENVIRONMENT, CLUSTER, "sink")
-    graph.add_node(
-        Node(sink, "confluent", NodeType.CONNECTOR, "sink", attributes={"scope": CONNECT}, **names)
-    )
-    for topic in topics:
-        node = Node(
-            ids.topic_id(ENVIRONMENT, CLUSTER, topic),
-            "confluent",
-            NodeType.KAFKA_TOPIC,
-            topic,
-            attributes={"scope": f"kafka:{ENVIRONMENT}:{CLUSTER}"},
-            **names,
-        )
-        graph.add_node(node)
-        graph.add_edge(Edge(node.node_id, sink, EdgeType.CONSUMES, attributes={"scope": CONNECT}))
-    for table in tables:
-        name = dataset_of(catalogs["lake"], ".".join(table))
-        dataset = Node(
-            ids.external_dataset_id(name),
-            "external",
-            NodeType.EXTERNAL_DATASET,
-            name,
-            attributes={"scope": CONNECT},
-        )
-        graph.add_node(dataset)
-        graph.add_edge(Edge(sink, dataset.node_id, EdgeType.PRODUCES, attributes={"scope": CONNECT}))
+    add_sink(graph, topics, {dataset_of(catalogs["lake"], ".".join(table)): () for table in tables})
     report = ScopeReport(Scope("connect", ENVIRONMENT, CLUSTER), Status.COMPLETE)
     return Discovery(graph, complete_coverage(report), "2026-05-01T00:00:00Z")
 

@@ -28,7 +28,7 @@ from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, REGION, add_table, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep, push_to_glue, push_to_rest
+from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue, push_to_rest
 from lineage_bridge_dagster_tests.catalogs.writing.proxy import Answer, Proxy
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 
@@ -155,9 +155,7 @@ class GlueStore(Store):
         client = glue_client(AwsSettings(region=REGION, endpoint_url=self.proxy.url))
         tables = None if names is None else [self.nodes[name].node_id for name in names]
         options = PushSettings(**settings)
-        return push_to_glue(
-            discovery(self.graph), client, options, tables=tables, clock=clock, sleep=no_sleep
-        )
+        return push_to_glue(discovery(self.graph), client, options, tables=tables)
 
     def create(self, name: str) -> None:
         self.catalog.create(name, parameters=FOREIGN, Description="Orders.\n\nOf the shop.")
@@ -239,8 +237,6 @@ class RestStore(Store):
             catalogs,
             PushSettings(**settings),
             tables=tables,
-            clock=clock,
-            sleep=no_sleep,
         )
 
     def create(self, name: str) -> None:
