@@ -19,7 +19,7 @@ READY := $(VENV)/.ready
 WORKERS ?= 3
 # How many of the slowest tests `make test` lists.
 SLOWEST ?= 25
-# The Java archives that a target needs; a first setup downloads them beside the packages.
+# The Java archives that a target needs; a first setup downloads them after the packages.
 ARCHIVES := spark kafka flink rest
 CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
@@ -100,7 +100,6 @@ clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # For maintainers: resolve requirements.txt again, for every platform, with hashes.
-lock:
-	@command -v uv >/dev/null || { echo "uv is needed: pip install uv"; exit 2; }
-	uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
+lock: setup
+	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
 	  --no-emit-index-url --no-annotate --no-header -q -o requirements.txt

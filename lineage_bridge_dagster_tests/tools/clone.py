@@ -16,22 +16,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-#: A build backend that needs no package. The wheel's module tells what setuptools would have been told.
+#: A build backend that needs no package. The wheel's module shows what setuptools would have been told.
 _BACKEND = """\
 import os, sys, time
 from pathlib import Path
 sys.path.insert(0, os.environ["BACKEND_HELPERS"])
 from lineage_bridge_dagster_tests.tools.clone import write_wheel
 
-def settings():
-    file = os.environ.get("DIST_EXTRA_CONFIG")
-    return Path(file).read_text() if file else ""
-
 def build_wheel(folder, config_settings=None, metadata_directory=None):
     if waiting := os.environ.get("BUILD_WAITS"):
         Path(waiting).write_text(str(os.getpid()))
         time.sleep(600)
-    return write_wheel(Path(folder), "NAME", f"BUILT = {settings()!r}").name
+    return write_wheel(Path(folder), "NAME", f"BUILT = {config_settings!r}").name
 
 build_editable = build_wheel
 """
@@ -72,8 +68,19 @@ def write_wheel(folder: Path, name: str, code: str) -> Path:
     return wheel
 
 
+def _write_uv(folder: Path) -> None:
+    """Write version 1 of uv: a wheel with the real program."""
+    here = Path(sys.executable).parent
+    program = shutil.which("uv", path=os.pathsep.join((str(here), os.environ.get("PATH", ""))))
+    if program is None:
+        raise FileNotFoundError("uv is missing; `make setup` installs it")
+    wheel = write_wheel(folder, "uv", "")
+    with zipfile.ZipFile(wheel, "a") as archive:
+        archive.write(program, "uv-1.data/scripts/uv")
+
+
 def _write_source(folder: Path, name: str) -> Path:
-    """Write a source archive, which pip has to build."""
+    """Write a source archive, which has to be built."""
     source = folder / f"{name}-1.tar.gz"
     texts = {
         "backend.py": _BACKEND.replace("NAME", name),
@@ -110,6 +117,7 @@ class Clone:
         archives.parent.mkdir()
         (archives.parent / "__init__.py").touch()
         archives.write_text(_ARCHIVES)
+        _write_uv(clone.packages)
         _write_source(clone.packages, "pyspark")
         for name in ("alpha", "beta"):
             write_wheel(clone.packages, name, "VALUE = 1\n")
@@ -127,6 +135,7 @@ class Clone:
 
     def require(self, *names: str, wrong_hash: str = "") -> None:
         """Lock these packages, one of them with a hash that it does not have."""
+        names = ("uv", *names)
         lines = ["colorama==1 ; sys_platform == 'win32' \\\n    --hash=sha256:" + "0" * 64]
         for name in names:
             files = sorted(self.packages.glob(f"{name}-1*"))
@@ -146,6 +155,7 @@ class Clone:
                 "PIP_NO_INDEX": "1",
                 "PIP_FIND_LINKS": str(self.packages),
                 "PIP_NO_CACHE_DIR": "1",
+                "UV_CACHE_DIR": str(self.packages.parent / "cache"),
                 "BACKEND_HELPERS": str(ROOT),
                 **env,
             },
