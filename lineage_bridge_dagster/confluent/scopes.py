@@ -7,12 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from lineage_bridge_dagster.confluent.api.errors import (
-    ConfluentError,
-    Forbidden,
-    NotFound,
-    PartialResponse,
-)
+from lineage_bridge_dagster.confluent.api.errors import ConfluentError, Forbidden, NotFound, PartialResponse
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.text import ReportLine

@@ -7,13 +7,7 @@ from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Scope, Status
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
-from lineage_bridge_dagster_tests.confluent.discovered import (
-    ORDERS_A,
-    A,
-    B,
-    Run,
-    status,
-)
+from lineage_bridge_dagster_tests.confluent.discovered import ORDERS_A, A, B, Run, status
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     Responder,

@@ -4,21 +4,8 @@ import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Status
-from lineage_bridge_dagster_tests.confluent.discovered import (
-    ENRICH,
-    ORDERS_A,
-    A,
-    B,
-    Run,
-    edges,
-    node,
-    status,
-)
-from lineage_bridge_dagster_tests.confluent.fake import (
-    FakeConfluent,
-    environment,
-    listing,
-)
+from lineage_bridge_dagster_tests.confluent.discovered import ENRICH, ORDERS_A, A, B, Run, edges, node, status
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, environment, listing
 
 
 def test_environments_and_clusters_are_selected_by_id_or_name(run: Run, world: FakeConfluent) -> None:

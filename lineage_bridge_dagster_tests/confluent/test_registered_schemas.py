@@ -103,10 +103,7 @@ def with_deleted(*deleted: int) -> Callable[[httpx.Request], httpx.Response]:
     ("deleted", "expected"), [((), [7, 9, 11]), ((7, 11), [7, 11, 9]), ((7, 9, 11), [7, 9, 11])]
 )
 def test_softly_deleted_versions_are_read_and_are_not_the_latest(
-    deleted: tuple[int, ...],
-    expected: list[int],
-    fake: FakeConfluent,
-    fetch: Callable[..., SubjectSchemas],
+    deleted: tuple[int, ...], expected: list[int], fake: FakeConfluent, fetch: Callable[..., SubjectSchemas]
 ) -> None:
     fake.routes["/sr/schemas"] = with_deleted()
     known = fetch("a")

@@ -40,12 +40,7 @@ def test_statement_on_one_line_gets_a_line_for_each_clause() -> None:
 
 @pytest.mark.parametrize(
     "sql",
-    [
-        "",
-        "SELECT 1",
-        "INSERT INTO a\nSELECT *\nFROM b",
-        "SELECT '" + "x" * 20_001 + "'",
-    ],
+    ["", "SELECT 1", "INSERT INTO a\nSELECT *\nFROM b", "SELECT '" + "x" * 20_001 + "'"],
     ids=["nothing", "short", "formatted", "too long"],
 )
 def test_readable_or_very_long_text_is_not_formatted(sql: str) -> None:

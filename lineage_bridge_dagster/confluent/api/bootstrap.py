@@ -105,15 +105,9 @@ class Bootstrap:
 
     def spark_options(self) -> dict[str, str]:
         """Connection options of Spark's Kafka source."""
-        options = {
-            "kafka.bootstrap.servers": self.servers,
-            "kafka.security.protocol": self.protocol,
-        }
+        options = {"kafka.bootstrap.servers": self.servers, "kafka.security.protocol": self.protocol}
         if self.credential is not None:
-            login = {
-                "username": self.credential.key,
-                "password": self.credential.secret.get_secret_value(),
-            }
+            login = {"username": self.credential.key, "password": self.credential.secret.get_secret_value()}
             fields = " ".join(f"{name}={_quoted(value)}" for name, value in login.items())
             options |= {
                 "kafka.sasl.mechanism": "PLAIN",

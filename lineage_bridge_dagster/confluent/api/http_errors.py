@@ -48,9 +48,7 @@ def error_of_response(
         unset = own and credential is not None and not credential.variable
         problem = f"{host} asks for a key" if unset else f"The key in {variable} {reason}"
         return Unauthorized(
-            message,
-            hint=f"{problem}: set {access.variables} for the {access.name}.",
-            status=status,
+            message, hint=f"{problem}: set {access.variables} for the {access.name}.", status=status
         )
     if status == 403:
         right = f"the right to read on {host}" if own else ROLES[access.plane]

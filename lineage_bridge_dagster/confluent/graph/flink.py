@@ -242,11 +242,7 @@ def _existing(builder: Builder, job: Job, refs: Iterable[TopicRef]) -> tuple[dic
 
 
 def _inputs(
-    sinks: Mapping[Output, Names],
-    read: Mapping[Output, str],
-    hidden: Sequence[str],
-    *,
-    rejected: bool,
+    sinks: Mapping[Output, Names], read: Mapping[Output, str], hidden: Sequence[str], *, rejected: bool
 ) -> dict[Output, list[str] | None]:
     """The ids of what each sink is made of; None where that is unknown.
 

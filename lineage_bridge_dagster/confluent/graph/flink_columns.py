@@ -20,12 +20,7 @@ from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_tabl
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
 from lineage_bridge_dagster.confluent.graph.subjects import split_context
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.columns import (
-    Column,
-    ColumnFlow,
-    ColumnInput,
-    to_attribute,
-)
+from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, to_attribute
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
@@ -144,10 +139,7 @@ def add_columns(
     try:
         jobs = _with_trees(graph, texts.jobs, reused.keys(), parser)
         derived = derive_columns(
-            (job.text for job in jobs),
-            index=texts.index,
-            outputs=True,
-            registry=registry.columns,
+            (job.text for job in jobs), index=texts.index, outputs=True, registry=registry.columns
         )
     except Exception as error:
         # Not the error's text, which may quote the SQL.

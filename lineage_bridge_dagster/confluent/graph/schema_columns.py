@@ -12,12 +12,7 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type, nested
-from lineage_bridge_dagster.confluent.graph.schema_fields import (
-    avro_type,
-    document_of,
-    fields_of,
-    record_of,
-)
+from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type, document_of, fields_of, record_of
 
 #: Maximum columns of one schema; generated schemas have thousands of fields.
 MAX_COLUMNS = 500

@@ -6,12 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic
-from lineage_bridge_dagster.confluent.graph.builder import (
-    Builder,
-    Place,
-    absent_warning,
-    without_empty,
-)
+from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, absent_warning, without_empty
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, glue_table_name
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType

@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lineage_bridge_dagster.confluent.api.kafka_rest import ConsumerGroup, Link, Mirror, Topic, TopicConfig
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.builder import (
-    Builder,
-    Place,
-    cluster_attributes,
-    without_empty,
-)
+from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, cluster_attributes, without_empty
 from lineage_bridge_dagster.confluent.graph.column_types import column_types
 from lineage_bridge_dagster.confluent.graph.schema_columns import columns_of
 from lineage_bridge_dagster.confluent.graph.schema_fields import exceeds_limits, fields_of

@@ -60,8 +60,7 @@ def through(origin: Origin, how: How) -> Origin:
     if how is How.IDENTITY or not origin.sources:
         return origin
     return Origin(
-        tuple(ColumnOrigin(s.table, s.column, stronger(s.how, how)) for s in origin.sources),
-        origin.open,
+        tuple(ColumnOrigin(s.table, s.column, stronger(s.how, how)) for s in origin.sources), origin.open
     )
 
 

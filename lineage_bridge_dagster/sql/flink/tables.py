@@ -232,11 +232,7 @@ def _view_change(tree: Tree, node: int, reads: tuple[TablePath, ...]) -> ViewCha
     if kind == "SqlCreateView":
         flags = tree.name(node)
         return ViewChange(
-            "create",
-            path,
-            reads,
-            temporary="TEMPORARY" in flags,
-            if_not_exists="IF NOT EXISTS" in flags,
+            "create", path, reads, temporary="TEMPORARY" in flags, if_not_exists="IF NOT EXISTS" in flags
         )
     if kind == "SqlAlterViewAs":
         return ViewChange("alter", path, reads)

@@ -13,15 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lineage_bridge_dagster.sql.columns.types import Type
-from lineage_bridge_dagster.sql.ksql.syntax import (
-    Column,
-    Declaration,
-    Form,
-    Place,
-    Query,
-    Source,
-    Tokens,
-)
+from lineage_bridge_dagster.sql.ksql.syntax import Column, Declaration, Form, Place, Query, Source, Tokens
 from lineage_bridge_dagster.sql.ksql.tokens import (
     Cursor,
     Kind,

@@ -77,8 +77,7 @@ def read_text(file: IO[bytes]) -> str:
     except UnicodeDecodeError as error:
         name = getattr(file, "name", "the input")
         raise ConfigurationError(
-            f"{name} is not UTF-8 (byte {error.start})",
-            hint="convert it: iconv -t UTF-8",
+            f"{name} is not UTF-8 (byte {error.start})", hint="convert it: iconv -t UTF-8"
         ) from None
 
 

@@ -5,15 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.errors import (
-    MissingCredential,
-)
+from lineage_bridge_dagster.confluent.api.errors import MissingCredential
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster_tests.confluent.fake import (
-    FakeConfluent,
-    key_of,
-    keys,
-)
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, key_of, keys
 
 CLOUD = Access("confluent_cloud")
 KAFKA = Access("kafka", ("lkc-abc123", "env-1"))

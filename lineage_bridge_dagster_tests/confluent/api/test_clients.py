@@ -21,10 +21,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.flink import (
-    FlinkClient,
-    RegionKey,
-)
+from lineage_bridge_dagster.confluent.api.flink import FlinkClient, RegionKey
 from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
 from lineage_bridge_dagster.confluent.api.org import OrgClient
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient

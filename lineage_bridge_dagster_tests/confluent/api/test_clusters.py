@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
-from lineage_bridge_dagster_tests.confluent.fake import (
-    cluster,
-)
+from lineage_bridge_dagster_tests.confluent.fake import cluster
 
 
 def test_private_access_points_replace_the_deprecated_endpoints() -> None:

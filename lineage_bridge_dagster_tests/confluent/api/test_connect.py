@@ -3,10 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.confluent.api.connect import OFFSETS, ConnectClient
-from lineage_bridge_dagster.confluent.api.errors import (
-    MalformedResponse,
-    PartialResponse,
-)
+from lineage_bridge_dagster.confluent.api.errors import MalformedResponse, PartialResponse
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.connectors import ConnectorOffset
 from lineage_bridge_dagster_tests.confluent.fake import (

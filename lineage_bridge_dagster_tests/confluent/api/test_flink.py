@@ -4,9 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lineage_bridge_dagster.confluent.api.errors import (
-    UntrustedAddress,
-)
+from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
 from lineage_bridge_dagster.confluent.api.flink import (
     ComputePool,
     FlinkClient,
@@ -15,10 +13,7 @@ from lineage_bridge_dagster.confluent.api.flink import (
     regions_of,
 )
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster_tests.confluent.fake import (
-    keys,
-    pool,
-)
+from lineage_bridge_dagster_tests.confluent.fake import keys, pool
 
 US = RegionKey("aws", "us-east-1")
 

@@ -8,17 +8,10 @@ from pydantic import SecretStr
 
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.errors import (
-    Forbidden,
-    NotFound,
-    Unauthorized,
-)
+from lineage_bridge_dagster.confluent.api.errors import Forbidden, NotFound, Unauthorized
 from lineage_bridge_dagster.confluent.api.http_errors import error_of_response
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster_tests.confluent.fake import (
-    FakeConfluent,
-    failure,
-)
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, failure
 
 CLOUD = Access("confluent_cloud")
 KAFKA = Access("kafka", ("lkc-abc123", "env-1"))

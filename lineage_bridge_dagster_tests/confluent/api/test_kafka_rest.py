@@ -3,17 +3,10 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
-from lineage_bridge_dagster.confluent.api.errors import (
-    UntrustedAddress,
-)
+from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
 from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster_tests.confluent.fake import (
-    FakeConfluent,
-    cluster,
-    listing,
-    topic,
-)
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, cluster, listing, topic
 
 LKC = KafkaCluster.model_validate(cluster("lkc-a", "orders"))
 

@@ -98,9 +98,7 @@ def test_rate_limit_reset_is_relative_seconds(
 
 
 def test_total_wait_is_bounded(
-    fake: FakeConfluent,
-    session_with: Callable[..., ConfluentSession],
-    waits: list[float],
+    fake: FakeConfluent, session_with: Callable[..., ConfluentSession], waits: list[float]
 ) -> None:
     fake.routes[PATH] = failure(429, {"Retry-After": "100000"})
     with pytest.raises(RateLimited):

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
-from lineage_bridge_dagster_tests.confluent.fake import (
-    FakeConfluent,
-    listing,
-)
+from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, listing
 
 
 def test_required_filters_are_sent(fake: FakeConfluent, session: ConfluentSession) -> None:

@@ -37,11 +37,7 @@ def test_untrusted_endpoint_is_rejected(session: ConfluentSession, endpoint: str
     [
         (API, "https://lkc-1.aws.confluent.cloud:443", "https://lkc-1.aws.confluent.cloud/x"),
         (API, "https://LKC-1.Confluent.Cloud/base/", "https://lkc-1.confluent.cloud/base/x"),
-        (
-            "http://127.0.0.1:8080",
-            "http://127.0.0.1:9090/kafka/lkc-1",
-            "http://127.0.0.1:9090/kafka/lkc-1/x",
-        ),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:9090/kafka/lkc-1", "http://127.0.0.1:9090/kafka/lkc-1/x"),
         ("http://127.0.0.1:8080", "http://localhost:8080/p", "http://localhost:8080/p/x"),
         ("https://proxy.corp", "https://proxy.corp/kafka", "https://proxy.corp/kafka/x"),
     ],

@@ -96,8 +96,7 @@ def test_phase_decides_about_node_and_edges(
 
 
 @pytest.mark.parametrize(
-    "sql",
-    ["SELECT * FROM orders", "CREATE VIEW v AS SELECT id FROM orders", "SHOW TABLES", "SET 'a' = 'b'"],
+    "sql", ["SELECT * FROM orders", "CREATE VIEW v AS SELECT id FROM orders", "SHOW TABLES", "SET 'a' = 'b'"]
 )
 def test_completed_statement_that_writes_nothing_is_not_a_job(
     run: Run, world: FakeConfluent, sql: str
@@ -187,12 +186,7 @@ def made_of(found: Discovery, name: str) -> dict[str, list[str] | None]:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "EXECUTE STATEMENT SET BEGIN {}; END;",
-        "BEGIN STATEMENT SET; {}; END;",
-        "{};",
-    ],
+    "text", ["EXECUTE STATEMENT SET BEGIN {}; END;", "BEGIN STATEMENT SET; {}; END;", "{};"]
 )
 def test_each_sink_of_several_inserts_is_made_of_its_own_topics(
     run: Run, world: FakeConfluent, clicks: str, text: str
@@ -252,14 +246,8 @@ def test_sink_of_constants_is_made_of_nothing(run: Run, world: FakeConfluent) ->
             {"enriched": None, "orders": None},
         ),
         # What could not be parsed may read them.
-        (
-            "INSERT INTO enriched SELECT id FROM orders; SELECT FROM (((",
-            {"enriched": ["orders"]},
-        ),
-        (
-            "INSERT INTO enriched SELECT id FROM lost_view; SELECT FROM (((",
-            {"enriched": None},
-        ),
+        ("INSERT INTO enriched SELECT id FROM orders; SELECT FROM (((", {"enriched": ["orders"]}),
+        ("INSERT INTO enriched SELECT id FROM lost_view; SELECT FROM (((", {"enriched": None}),
     ],
 )
 def test_topics_that_only_offsets_reveal_belong_to_the_sinks_that_may_read_them(

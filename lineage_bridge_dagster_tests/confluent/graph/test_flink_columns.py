@@ -88,10 +88,7 @@ def test_key_columns_come_first(world: FakeConfluent, parser: FlinkSqlParser) ->
         avro("enriched-value", "v"),
     ]
     found = run(world, parser, statement("x", "INSERT INTO enriched SELECT id, customer FROM orders"))
-    assert columns(found, "x") == {
-        "k": {(ORDERS, "id", "identity")},
-        "v": {(ORDERS, "customer", "identity")},
-    }
+    assert columns(found, "x") == {"k": {(ORDERS, "id", "identity")}, "v": {(ORDERS, "customer", "identity")}}
 
 
 def test_json_schema_gives_no_positions(world: FakeConfluent, parser: FlinkSqlParser) -> None:
@@ -107,10 +104,7 @@ def test_json_schema_gives_no_positions(world: FakeConfluent, parser: FlinkSqlPa
         statement("y", "INSERT INTO enriched (b, a) SELECT id, customer FROM orders"),
     )
     assert columns(found, "x") == {}
-    assert columns(found, "y") == {
-        "b": {(ORDERS, "id", "identity")},
-        "a": {(ORDERS, "customer", "identity")},
-    }
+    assert columns(found, "y") == {"b": {(ORDERS, "id", "identity")}, "a": {(ORDERS, "customer", "identity")}}
 
 
 def test_columns_are_traced_through_views_and_expressions(

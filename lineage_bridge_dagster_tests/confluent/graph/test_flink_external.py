@@ -161,10 +161,7 @@ def test_external_tables_are_sources(
 
 @pytest.mark.parametrize(
     ("name", "dataset"),
-    [
-        ("mc", MONGO),
-        ("`env-1`.`lkc-b`.`mc`", "mongodb://c2.example.net:27017/store.products"),
-    ],
+    [("mc", MONGO), ("`env-1`.`lkc-b`.`mc`", "mongodb://c2.example.net:27017/store.products")],
 )
 def test_a_connection_is_that_of_the_tables_own_database(
     world: FakeConfluent, parser: FlinkSqlParser, name: str, dataset: str

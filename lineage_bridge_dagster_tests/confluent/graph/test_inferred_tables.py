@@ -108,11 +108,7 @@ TABLES: list[tuple[str, dict[str, Json], list[str] | None]] = [
     ("no schema at all", {}, None),
     ("a record without a key schema has a raw key", {"t-value": I_S}, ["key", "i", "s"]),
     ("an atomic key", {"t-key": "int", "t-value": I_S}, ["key", "i", "s"]),
-    (
-        "a raw key of the name of a field",
-        {"t-value": record(("i", "int"), "key")},
-        ["key_key", "i", "key"],
-    ),
+    ("a raw key of the name of a field", {"t-value": record(("i", "int"), "key")}, ["key_key", "i", "key"]),
     (
         "an atomic key of the name of a field",
         {"t-key": "string", "t-value": record(("i", "int"), "key")},

@@ -29,10 +29,7 @@ def test_nested_avro_fields_follow_their_record_with_doc_strings() -> None:
             {"name": "id", "type": "long", "doc": "The key"},
             {"name": "to", "type": ["null", ADDRESS], "doc": "Where to"},
             {"name": "from", "type": "Address"},
-            {
-                "name": "lines",
-                "type": {"type": "array", "items": LINE},
-            },
+            {"name": "lines", "type": {"type": "array", "items": LINE}},
             {"name": "by_kind", "type": {"type": "map", "values": "Line"}},
             {"name": "either", "type": ["string", ADDRESS]},
         ],

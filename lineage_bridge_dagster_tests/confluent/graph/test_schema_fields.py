@@ -6,12 +6,7 @@ import pytest
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of, record_name
-from lineage_bridge_dagster.confluent.graph.subjects import (
-    SubjectIndex,
-    role_of,
-    split_context,
-    strategy_of,
-)
+from lineage_bridge_dagster.confluent.graph.subjects import SubjectIndex, role_of, split_context, strategy_of
 from lineage_bridge_dagster_tests.confluent.fake import avro
 
 VALUE_STRATEGY = "confluent.value.subject.name.strategy"

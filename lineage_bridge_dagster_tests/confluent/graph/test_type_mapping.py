@@ -3,12 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type
-from lineage_bridge_dagster.confluent.graph.type_mapping import (
-    Match,
-    compare,
-    compare_columns,
-    glue_types,
-)
+from lineage_bridge_dagster.confluent.graph.type_mapping import Match, compare, compare_columns, glue_types
 from lineage_bridge_dagster.lineage.nodes import Field
 
 #: The appendix on Avro of Iceberg's specification, in the spelling of Iceberg's catalog for Glue; and what

@@ -92,9 +92,7 @@ def test_renamed_view_is_found_only_under_its_new_name(expand: Expand) -> None:
 
 def test_view_whose_creation_is_unknown_has_its_first_known_definition(expand: Expand) -> None:
     first, *_ = expand(
-        "INSERT INTO d SELECT * FROM v",
-        "CREATE VIEW v AS SELECT * FROM a",
-        "ALTER VIEW v AS SELECT * FROM b",
+        "INSERT INTO d SELECT * FROM v", "CREATE VIEW v AS SELECT * FROM a", "ALTER VIEW v AS SELECT * FROM b"
     )
     assert first.reads == (("a",),)
 

@@ -79,11 +79,7 @@ def test_two_writers_of_one_stream_are_told_apart() -> None:
     )
     assert [
         [(w.kind, [s.column for c in w.columns for s in c.sources]) for w in ws] for ws in text.statements
-    ] == [
-        [("CREATE STREAM AS", ["A"])],
-        [("INSERT", ["B"])],
-        [("INSERT VALUES", [])],
-    ]
+    ] == [[("CREATE STREAM AS", ["A"])], [("INSERT", ["B"])], [("INSERT VALUES", [])]]
     (union,) = text.written
     assert [source.column for source in union.sources] == ["A", "B"]
 

@@ -31,12 +31,7 @@ from lineage_bridge_dagster.sql.statement import Position
             ["AUDIT"],
             "INSERT",
         ),
-        (
-            "INSERT INTO audit WITH (QUERY_ID='q') SELECT * FROM a PARTITION BY k",
-            ["A"],
-            ["AUDIT"],
-            "INSERT",
-        ),
+        ("INSERT INTO audit WITH (QUERY_ID='q') SELECT * FROM a PARTITION BY k", ["A"], ["AUDIT"], "INSERT"),
         ("INSERT INTO t (a, b) VALUES (1 + 2, UCASE('x'))", [], ["T"], "INSERT VALUES"),
         ("INSERT INTO t VALUES (1 < 2, STRUCT(a := 1))", [], ["T"], "INSERT VALUES"),
         (

@@ -49,10 +49,7 @@ def couchbase_source(context: SourceContext) -> Iterator[WrittenTopic]:
     ]
     bucket = config.get("couchbase.bucket", _OLD_BUCKET)
     template = config.get("couchbase.topic", "topic.name", default=_DEFAULT_TOPIC)
-    mapped = {
-        **config.pairs("couchbase.collection.to.topic", "="),
-        **config.overrides("couchbase.topic"),
-    }
+    mapped = {**config.pairs("couchbase.collection.to.topic", "="), **config.overrides("couchbase.topic")}
 
     def written(collection: str) -> WrittenTopic:
         scope, _, name = collection.partition(".")

@@ -71,11 +71,7 @@ def _file_pulse(config: Config) -> str:
     return next(dataset for kind, dataset in _LISTINGS.items() if kind in listing)(config)
 
 
-@source_family(
-    "lenses-ftp",
-    "",
-    *kcql.classes("ftp.source.FtpSourceConnector"),
-)
+@source_family("lenses-ftp", "", *kcql.classes("ftp.source.FtpSourceConnector"))
 def _lenses_ftp(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics of `path:topic,...`, in two lists: files that grow and files that are replaced."""
     config = context.config

@@ -28,9 +28,7 @@ sink_family(
 )(
     per_topic(
         keyed(
-            naming.CLOUD_FUNCTIONS,
-            project="gcf.project.id | project.id",
-            function="gcf.name | function.name",
+            naming.CLOUD_FUNCTIONS, project="gcf.project.id | project.id", function="gcf.name | function.name"
         )
     )
 )

@@ -139,10 +139,7 @@ sink_family("mongodb-lenses", "", *kcql.classes("mongodb.sink.MongoSinkConnector
 sink_family("firestore", "FirestoreSink")(
     named_by_topic(
         keyed(
-            naming.FIRESTORE,
-            host="connection.host",
-            database="database",
-            collection="collection = ${topic}",
+            naming.FIRESTORE, host="connection.host", database="database", collection="collection = ${topic}"
         )
     )
 )

@@ -34,11 +34,7 @@ def test_outbox_router_of_a_source_matches_topics_by_name_with_low_confidence() 
     found = read(
         "PostgresCdcSourceV2",
         POSTGRES
-        | {
-            "table.include.list": "public.outbox",
-            "transforms": "o",
-            "transforms.o.type": EVENT_ROUTER,
-        },
+        | {"table.include.list": "public.outbox", "transforms": "o", "transforms.o.type": EVENT_ROUTER},
         ("outbox.event.order", "outbox.event.customer", "cdc.public.outbox"),
     )
     assert set(found.topics_written) == {"outbox.event.order", "outbox.event.customer"}
