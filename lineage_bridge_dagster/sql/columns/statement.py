@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from lineage_bridge_dagster.sql.columns.functions import Models
 from lineage_bridge_dagster.sql.columns.origins import (
@@ -85,6 +86,22 @@ class Writer:
     table: TablePath
     columns: tuple[ColumnLineage, ...] = ()
     open: str = ""
+
+    @classmethod
+    def of(cls, kind: str, path: TablePath, columns: Iterable[tuple[str, Origin]], reason: str = "") -> Self:
+        """A writer of columns by their names."""
+        lineage = (ColumnLineage(path, name, origin.sources, origin.open) for name, origin in columns)
+        return cls(kind, path, tuple(lineage), reason)
+
+    @classmethod
+    def of_relation(cls, kind: str, path: TablePath, relation: Relation) -> Self:
+        """The writer of a query that names its own columns."""
+        columns = tuple(known_columns(relation))
+        reason = ""
+        if len(columns) < len(relation):
+            gaps = unknown_columns(relation)
+            reason = gaps[0].reason if gaps else "the names of some columns are unknown"
+        return cls.of(kind, path, columns, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,29 +196,21 @@ def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
     target = tree.target(tree.child(node, 0))
     if not target or kind not in {"INSERT", "UPDATE"} | _TABLE_QUERIES | _VIEWS:
         return None
-    path = context.canonical(target)
-    columns: Iterable[tuple[str, Origin]] = ()
-    reason = ""
-    if kind == "INSERT":
-        found = _filled(tree, node, path, context)
-        if found is None:
-            reason = f"the columns of {shown(path)} are unknown, and the statement does not list them"
-        else:
-            names, relation = found
-            partitions = ((name, CONSTANT) for name in tree.path(tree.child(node, 3)))
-            columns = (*partitions, *zip(names, aligned(relation, len(names)), strict=True))
-    elif kind == "UPDATE":
-        columns = _updated(tree, node, target, context)
-    else:
-        relation = (
-            view_relation(tree, context) if kind in _VIEWS else _derive(tree, tree.child(node, 1), context)
-        )
-        columns = tuple(known_columns(relation))
-        if len(tuple(columns)) < len(relation):
-            gaps = unknown_columns(relation)
-            reason = gaps[0].reason if gaps else "the names of some columns are unknown"
-    lineage = (ColumnLineage(path, name, origin.sources, origin.open) for name, origin in columns)
-    return Writer(readable_kind(kind), path, tuple(lineage), reason)
+    path, shown_kind = context.canonical(target), readable_kind(kind)
+    if kind == "UPDATE":
+        return Writer.of(shown_kind, path, _updated(tree, node, target, context))
+    if kind in _VIEWS:
+        return Writer.of_relation(shown_kind, path, view_relation(tree, context))
+    if kind != "INSERT":
+        return Writer.of_relation(shown_kind, path, _derive(tree, tree.child(node, 1), context))
+    found = _filled(tree, node, path, context)
+    if found is None:
+        reason = f"the columns of {shown(path)} are unknown, and the statement does not list them"
+        return Writer(shown_kind, path, (), reason)
+    names, relation = found
+    partitions = ((name, CONSTANT) for name in tree.path(tree.child(node, 3)))
+    columns = (*partitions, *zip(names, aligned(relation, len(names)), strict=True))
+    return Writer.of(shown_kind, path, columns)
 
 
 def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> tuple[list[str], Relation] | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.sql.flink.options import kept_options
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, SET_OPERATIONS, TABLE_WRAPPERS, Tree
@@ -54,19 +53,12 @@ _KINDS = {
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-@dataclass(slots=True)
-class _Found:
-    reads: list[TablePath] = field(default_factory=list)
-    writes: list[TablePath] = field(default_factory=list)
-    searches: list[TablePath] = field(default_factory=list)
-
-
 def statement_of(tree: Tree) -> Statement:
     """What a parsed statement reads, writes and changes for later statements."""
     root = tree.statement
     kind = tree.kind(root)
     is_set = kind == "SqlStatementSet"
-    parts = [_collect(tree, node) for node in (tree.children(root) if is_set else (root,))]
+    parts = [_Tables(tree, node) for node in (tree.children(root) if is_set else (root,))]
     sources = [unique((*part.reads, *part.searches)) for part in parts]
     sinks = (
         Sink(path, made_of) for part, made_of in zip(parts, sources, strict=True) for path in part.writes
@@ -94,69 +86,44 @@ def readable_kind(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _collect(tree: Tree, node: int) -> _Found:
-    found = _Found()
-    kind = tree.kind(node)
-    walk = _Walk(tree, found)
-    if kind in _QUERY_WRITERS:
-        _write(tree, node, found)
-        walk.query(tree.child(node, 1))
-    elif kind == "SqlCreateModelAs":
-        # A model is not a table: its training query is read, nothing is written.
-        walk.query(tree.child(node, 1))
-    elif kind in ("UPDATE", "DELETE", "MERGE"):
-        # Rows are found, then written back changed: the target is both read and written.
-        _write(tree, node, found)
-        walk.source(tree.child(node, 0))
-        if kind == "MERGE":
-            walk.source(tree.child(node, 1))
-            _merge_expressions(tree, node, walk)
-        else:
-            for child in tree.children(node)[1:]:
-                walk.expression(child)
-    elif kind in QUERIES:
-        walk.query(node)
-    return found
+class _Tables:
+    """The tables that a statement reads, writes and searches.
 
+    Those that are read are collected with a worklist: generated SQL is deeper than Python's stack.
+    """
 
-def _merge_expressions(tree: Tree, merge: int, walk: _Walk) -> None:
-    """Walk the condition of a MERGE and its branches, whose targets repeat that of the MERGE."""
-    condition, *branches = tree.children(merge)[2:]
-    walk.expression(condition)
-    for branch in branches:
-        for child in tree.children(branch)[1:]:
-            walk.expression(child)
-
-
-def _write(tree: Tree, statement: int, found: _Found) -> None:
-    path = tree.target(tree.child(statement, 0))
-    if path:
-        found.writes.append(path)
-
-
-class _Walk:
-    """Collects tables that are read, with a worklist: generated SQL is deeper than Python's stack."""
-
-    def __init__(self, tree: Tree, found: _Found) -> None:
+    def __init__(self, tree: Tree, node: int) -> None:
         self._tree = tree
-        self._found = found
+        self.reads: list[TablePath] = []
+        self.writes: list[TablePath] = []
+        self.searches: list[TablePath] = []
+        kind, children = tree.kind(node), tree.children(node)
+        if kind in _QUERY_WRITERS or kind in ("UPDATE", "DELETE", "MERGE"):
+            path = tree.target(tree.child(node, 0))
+            self.writes += [path] if path else []
+        if kind in _QUERY_WRITERS or kind == "SqlCreateModelAs":
+            # A model is not a table: its training query is read, nothing is written.
+            self._walk(self._query, tree.child(node, 1))
+        elif kind in ("UPDATE", "DELETE"):
+            # Rows are found, then written back changed: the target is both read and written.
+            self._walk(self._source, children[0])
+            self._walk(self._expression, *children[1:])
+        elif kind == "MERGE":
+            target, source, condition, *branches = children
+            self._walk(self._source, target, source)
+            # The branches' targets repeat that of the MERGE.
+            self._walk(self._expression, condition, *(c for b in branches for c in tree.children(b)[1:]))
+        elif kind in QUERIES:
+            self._walk(self._query, node)
 
-    def query(self, node: int) -> None:
-        self._run(self._query, node)
-
-    def source(self, node: int) -> None:
-        self._run(self._source, node)
-
-    def expression(self, node: int) -> None:
-        self._run(self._expression, node)
-
-    def _run(self, visit: _Visit, node: int) -> None:
-        steps: _Steps = [(visit, node, frozenset())]
-        while steps:
-            visit, node, names = steps.pop()
-            if node != ABSENT:
-                # Reversed, to find tables in the order of the text.
-                steps.extend(reversed(visit(node, names)))
+    def _walk(self, visit: _Visit, *nodes: int) -> None:
+        for start in nodes:
+            steps: _Steps = [(visit, start, frozenset())]
+            while steps:
+                step, node, names = steps.pop()
+                if node != ABSENT:
+                    # Reversed, to find tables in the order of the text.
+                    steps.extend(reversed(step(node, names)))
 
     def _query(self, node: int, names: _Names) -> _Steps:
         tree = self._tree
@@ -197,7 +164,7 @@ class _Walk:
         if kind == "ID":
             path = tree.path(node)
             if len(path) > 1 or path[0] not in names:
-                self._found.reads.append(path)
+                self.reads.append(path)
             return []
         if kind == "JOIN":
             left, _, _, right, _, condition = children
@@ -222,7 +189,7 @@ class _Walk:
             table = children[0]
             path = tree.path(tree.child(table, 0) if tree.kind(table) == "ARGUMENT_ASSIGNMENT" else table)
             if path:
-                self._found.searches.append(path)
+                self.searches.append(path)
         return [(self._expression, child, names) for child in children]
 
 

@@ -6,11 +6,11 @@ matches the columns of an INSERT by name, not by position as Flink does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, united
-from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, partly, unknown
+from lineage_bridge_dagster.sql.columns.origins import CONSTANT, partly, unknown
 from lineage_bridge_dagster.sql.columns.relations import (
     Field,
     Relation,
@@ -19,12 +19,11 @@ from lineage_bridge_dagster.sql.columns.relations import (
     shown,
     unknown_columns,
 )
-from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Writer
+from lineage_bridge_dagster.sql.columns.statement import Writer
 from lineage_bridge_dagster.sql.ksql.parser import KsqlText
 from lineage_bridge_dagster.sql.ksql.queries import QueryReader, Types
 from lineage_bridge_dagster.sql.ksql.scopes import Table
 from lineage_bridge_dagster.sql.ksql.syntax import Column, Declaration, Form, Place
-from lineage_bridge_dagster.sql.statement import TablePath
 
 Tables = Callable[[str], Table | None]
 """The name of a stream or table -> what is known of it, None when nothing is."""
@@ -88,7 +87,7 @@ class _Deriver:
             if form.action == "insert":
                 writer = self._inserted(form.name, kind, relation)
             elif form.action == "create" and not self._is_left(form):
-                writer = _created(form.name, kind, relation)
+                writer = Writer.of_relation(kind, (form.name,), relation)
                 self._replace(form)
                 self.tables[form.name] = _table_of(writer, relation, windowed=reader.is_windowed)
         elif form is not None:
@@ -123,7 +122,7 @@ class _Deriver:
             table = self._table(name)
             columns = form.columns or _filled(table)
             reason = "" if form.columns else table.open
-            return _writer(kind, (name,), ((column.name, CONSTANT) for column in columns), reason)
+            return Writer.of(kind, (name,), ((column.name, CONSTANT) for column in columns), reason)
         if form.action == "create" and form.declaration is not None and not self._is_left(form):
             self.tables[name] = _declared(form.declaration)
             self._replace(form)
@@ -141,14 +140,15 @@ class _Deriver:
         """The writer of INSERT INTO ... SELECT, whose columns are those of its stream, by name."""
         table = self._table(name)
         if table.open:
-            return _created(name, kind, relation)
+            return Writer.of_relation(kind, (name,), relation)
         found, gaps = dict(known_columns(relation)), unknown_columns(relation)
         names = [column.name for column in _filled(table)]
         missing = [name for name in names if name not in found]
         unnamed = [c.origin for c in relation if isinstance(c, Field) and not (c.certain and c.name)]
         if set(found) - set(names) or (missing and not gaps and len(unnamed) != len(missing)):
             reason = f"the query's columns differ from those of {shown(table.path)}, which ksqlDB rejects"
-            return _writer(kind, table.path, ((n, partly(found.get(n, CONSTANT), reason)) for n in names), "")
+            origins = ((n, partly(found.get(n, CONSTANT), reason)) for n in names)
+            return Writer.of(kind, table.path, origins)
         for column in missing:
             if len(unnamed) == 1 and not gaps:
                 found[column] = unnamed[0]
@@ -156,7 +156,7 @@ class _Deriver:
                 found[column] = gaps[0].column(column)
             else:
                 found[column] = unknown(gaps[0].reason if gaps else "the names of some columns are unknown")
-        return _writer(kind, table.path, ((name, found[name]) for name in names), "")
+        return Writer.of(kind, table.path, ((name, found[name]) for name in names))
 
 
 def _declared(declaration: Declaration) -> Table:
@@ -174,21 +174,6 @@ def _declared(declaration: Declaration) -> Table:
 
 def _filled(table: Table) -> tuple[Column, ...]:
     return tuple(column for column in table.columns if column.place is not Place.HEADER)
-
-
-def _created(name: str, kind: str, relation: Relation) -> Writer:
-    """The writer of a query that names its own columns."""
-    columns = tuple(known_columns(relation))
-    reason = ""
-    if len(columns) < len(relation):
-        gaps = unknown_columns(relation)
-        reason = gaps[0].reason if gaps else "the names of some columns are unknown"
-    return _writer(kind, (name,), columns, reason)
-
-
-def _writer(kind: str, path: TablePath, columns: Iterable[tuple[str, Origin]], reason: str) -> Writer:
-    lineage = (ColumnLineage(path, name, origin.sources, origin.open) for name, origin in columns)
-    return Writer(kind, path, tuple(lineage), reason)
 
 
 def _table_of(writer: Writer, relation: Relation, *, windowed: bool) -> Table:

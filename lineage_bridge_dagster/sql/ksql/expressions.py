@@ -94,61 +94,61 @@ class Item:
     source: str = ""
 
 
-def read_item(found: Tokens, variables: Mapping[str, str], types: Mapping[str, Type | None]) -> Item:
-    """Parse an item of a select list.
+@dataclass(frozen=True, slots=True)
+class ExpressionParser:
+    """Parses the expressions of a query; its methods raise `KsqlError` for what they cannot parse.
 
-    Raises:
-        KsqlError: It is none.
+    Attributes:
+        variables: The variables that are defined where the query is.
+        types: Custom types.
     """
-    reader = _Reader(Cursor(found, variables), types)
+
+    variables: Mapping[str, str]
+    types: Mapping[str, Type | None]
+
+    def item(self, found: Tokens) -> Item:
+        """Parse an item of a select list."""
+        reader = self._reader(found)
+        item = _item(reader)
+        reader.end()
+        return item
+
+    def listed(self, found: Tokens) -> tuple[Expression, ...]:
+        """Parse the expressions of GROUP BY or PARTITION BY, with or without parentheses."""
+        cursor = Cursor(found, self.variables)
+        if cursor.sees("("):
+            members = cursor.group()
+            if cursor.done:
+                return tuple(map(self.expression, members))
+        reader = self._reader(found)
+        listed = tuple(reader.listed())
+        reader.end()
+        return listed
+
+    def expression(self, found: Tokens) -> Expression:
+        """Parse one expression."""
+        reader = self._reader(found)
+        expression = reader.expression()
+        reader.end()
+        return expression
+
+    def _reader(self, found: Tokens) -> _Reader:
+        return _Reader(Cursor(found, self.variables), self.types)
+
+
+def _item(reader: _Reader) -> Item:
     cursor = reader.cursor
     if cursor.take("*"):
-        item = Item(None, star=Star.ALL)
-    elif (second := cursor.peek(1)) and second.is_any(".") and (last := cursor.peek(2)) and last.is_any("*"):
+        return Item(None, star=Star.ALL)
+    if (second := cursor.peek(1)) and second.is_any(".") and (last := cursor.peek(2)) and last.is_any("*"):
         item = Item(None, star=Star.SOURCE, source=cursor.name())
         cursor.expect(".", "*")
-    else:
-        expression = reader.expression()
-        if cursor.take("->", "*"):
-            item = Item(expression, star=Star.STRUCT)
-        else:
-            cursor.take("AS")
-            item = Item(expression, "" if cursor.done else cursor.name())
-    reader.end()
-    return item
-
-
-def read_list(
-    found: Tokens, variables: Mapping[str, str], types: Mapping[str, Type | None]
-) -> tuple[Expression, ...]:
-    """Parse the expressions of GROUP BY or PARTITION BY, with or without parentheses.
-
-    Raises:
-        KsqlError: They cannot be parsed.
-    """
-    cursor = Cursor(found, variables)
-    if cursor.sees("("):
-        members = cursor.group()
-        if cursor.done:
-            return tuple(read_expression(tuple(member), variables, types) for member in members)
-    reader = _Reader(Cursor(found, variables), types)
-    listed = tuple(reader.listed())
-    reader.end()
-    return listed
-
-
-def read_expression(
-    found: Tokens, variables: Mapping[str, str], types: Mapping[str, Type | None]
-) -> Expression:
-    """Parse one expression.
-
-    Raises:
-        KsqlError: It cannot be parsed.
-    """
-    reader = _Reader(Cursor(found, variables), types)
+        return item
     expression = reader.expression()
-    reader.end()
-    return expression
+    if cursor.take("->", "*"):
+        return Item(expression, star=Star.STRUCT)
+    cursor.take("AS")
+    return Item(expression, "" if cursor.done else cursor.name())
 
 
 @dataclass(slots=True)
@@ -268,12 +268,17 @@ class _Reader:
         following = cursor.peek(1)
         if following is not None and following.is_any("(") and token.is_any("MAP", "STRUCT"):
             return self._constructor(token.text)
+        if following is not None and following.kind is Kind.STRING:
+            # DATE '2020-01-01'
+            return Expression(Of.LITERAL, f"{cursor.name()} '{cursor.literal()}")
+        return self._named()
+
+    def _named(self) -> Expression:
+        """A call or a column, by its name."""
+        cursor = self.cursor
         name = cursor.name()
         if cursor.take("("):
             return self._call(name)
-        if (text := cursor.peek()) is not None and text.kind is Kind.STRING:
-            # DATE '2020-01-01'
-            return Expression(Of.LITERAL, f"{name} '{cursor.literal()}")
         if cursor.take("."):
             return Expression(Of.COLUMN, cursor.name(), source=name)
         return Expression(Of.COLUMN, name)
@@ -285,22 +290,16 @@ class _Reader:
         if "${" in value:
             cursor.at += 1
             return Expression(Of.VARIABLE, token.text)
-        inner = tokens(value)
-        if len(inner) == 1 and inner[0].kind in (Kind.STRING, Kind.NUMBER):
-            cursor.at += 1
-            return Expression(Of.LITERAL, value)
-        if len(inner) == 1 and inner[0].is_any("TRUE", "FALSE"):
-            cursor.at += 1
-            return Expression(Of.LITERAL, inner[0].text)
-        if len(inner) == 2 and inner[0].is_any("-", "+") and inner[1].kind is Kind.NUMBER:
-            cursor.at += 1
-            return Expression(Of.LITERAL, value)
-        name = cursor.name()
-        if cursor.take("("):
-            return self._call(name)
-        if cursor.take("."):
-            return Expression(Of.COLUMN, cursor.name(), source=name)
-        return Expression(Of.COLUMN, name)
+        literal = ""
+        match tokens(value):
+            case [Token(Kind.STRING | Kind.NUMBER)] | [Token(Kind.SIGN, "-" | "+"), Token(Kind.NUMBER)]:
+                literal = value
+            case [Token(Kind.WORD, "TRUE" | "FALSE" as word)]:
+                literal = word
+        if not literal:
+            return self._named()
+        cursor.at += 1
+        return Expression(Of.LITERAL, literal)
 
     def _case(self) -> Expression:
         cursor = self.cursor

@@ -16,15 +16,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
     opaque,
 )
 from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of, field_type, item_type
-from lineage_bridge_dagster.sql.ksql.expressions import (
-    Expression,
-    Item,
-    Of,
-    Star,
-    read_expression,
-    read_item,
-    read_list,
-)
+from lineage_bridge_dagster.sql.ksql.expressions import Expression, ExpressionParser, Item, Of, Star
 from lineage_bridge_dagster.sql.ksql.functions import AGGREGATES, COPIES, result_type
 from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, NameGenerator
 from lineage_bridge_dagster.sql.ksql.scopes import Join, Scope, Scoped, Table
@@ -52,7 +44,7 @@ class QueryReader:
         self, query: Query, tables: Callable[[str], Table], types: Types, *, is_written: bool
     ) -> None:
         self._query = query
-        self._types = types
+        self._parser = ExpressionParser(query.variables, types)
         self._is_written = is_written
         self._scope = Scope(
             [Scoped(source.alias, tables(source.name)) for source in query.sources],
@@ -76,7 +68,7 @@ class QueryReader:
         after_unknown = False
         for found in self._query.items:
             try:
-                item = read_item(found, self._query.variables, self._types)
+                item = self._parser.item(found)
             except KsqlError as error:
                 alias, reason = _alias(found), f"its expression could not be parsed: {error.message}"
                 relation.append(Field(alias or None, unknown(reason), bool(alias)))
@@ -196,7 +188,7 @@ class QueryReader:
         if found is None:
             return None
         try:
-            listed = read_list(found, self._query.variables, self._types)
+            listed = self._parser.listed(found)
         except KsqlError:
             return None
         return [self._scope.qualified(expression) for expression in listed]
@@ -214,10 +206,7 @@ class QueryReader:
             if not cursor.skip_to(("=",)):
                 return None
             left, right = condition[: cursor.at], condition[cursor.at + 1 :]
-            return (
-                read_expression(left, self._query.variables, self._types),
-                read_expression(right, self._query.variables, self._types),
-            )
+            return self._parser.expression(left), self._parser.expression(right)
         except KsqlError:
             return None
 

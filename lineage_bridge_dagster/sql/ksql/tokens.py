@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import pairwise
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.sql.statement import Position
@@ -20,14 +21,13 @@ from lineage_bridge_dagster.sql.statement import Position
 _TOKEN = re.compile(
     r"""
       (?P<skip>     (?: \s+ | --[^\r\n]* | /\*.*?\*/ )+ )
-    | (?P<unclosed> /\*.* )
     | (?P<string>   '(?:[^']|'')*' )
     | (?P<quoted>   `(?:[^`]|``)*` | "(?:[^"]|"")*" )
     | (?P<variable> (?: [A-Za-z0-9_@]* \$\{[A-Za-z_][A-Za-z0-9_@]*\} )+ [A-Za-z0-9_@]* )
     | (?P<number>   (?:\d+(?:\.\d*)?|\.\d+)[Ee][+-]?\d+\b | \d+\.\d* | \.\d+ | \d+(?![A-Za-z_@\d]) )
     | (?P<word>     [A-Za-z0-9_][A-Za-z0-9_@]* )
-    | (?P<sign>     := | -> | => | <> | != | <= | >= | \|\| | [-+*/%=<>()\[\],.;:] )
-    | (?P<other>    ['"`].* | . )
+    | (?P<sign>     := | -> | => | <> | != | <= | >= | \|\| | /(?!\*) | [-+*%=<>()\[\],.;:] )
+    | (?P<other>    /\*.* | ['"`].* | . )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -88,21 +88,17 @@ class KsqlError(LineageBridgeError):
 
 def tokens(text: str) -> list[Token]:
     """Tokens of a text, without comments and blanks."""
-    return list(_tokens(text))
-
-
-def _tokens(text: str) -> Iterator[Token]:
+    found: list[Token] = []
     for match in _TOKEN.finditer(text):
         group, raw = match.lastgroup or "other", match.group()
-        if group == "unclosed":
-            group = "other"
         if group == "skip":
             continue
         if group == "word":
             raw = raw.upper()
         elif group in ("quoted", "string"):
             raw = raw[1:-1].replace(raw[0] * 2, raw[0])
-        yield Token(Kind(group), raw, match.start())
+        found.append(Token(Kind(group), raw, match.start()))
+    return found
 
 
 def statements(found: Sequence[Token]) -> Iterator[list[Token]]:
@@ -232,13 +228,9 @@ class Cursor:
             raise self.unexpected("a value")
         sign = "".join(each.text for each in self._tokens[signs : self.at])
         self.at += 1
-        return sign + self._value(token)
-
-    def _value(self, token: Token) -> str:
-        if token.kind is Kind.VARIABLE:
-            return self.substituted(token.text).strip("'")
         # ksqlDB substitutes variables before it parses, in strings as well.
-        return self.substituted(token.text)
+        value = self.substituted(token.text)
+        return sign + (value.strip("'") if token.kind is Kind.VARIABLE else value)
 
     def skip_to(self, *ends: tuple[str, ...]) -> bool:
         """Skip to the first of these outside parentheses, else to the end. Returns whether one was found.
@@ -264,7 +256,7 @@ class Cursor:
             raise self.unexpected("a closing parenthesis")
         return False
 
-    def group(self, *, types: bool = False) -> list[list[Token]]:
+    def group(self, *, types: bool = False) -> list[tuple[Token, ...]]:
         """Read a parenthesised list into the tokens of its members.
 
         Args:
@@ -274,20 +266,15 @@ class Cursor:
             KsqlError: No list follows, or it is not closed.
         """
         self.expect("(")
-        members: list[list[Token]] = [[]]
-        depth = 1
+        start, depth = self.at, 1
+        brackets = _OPEN | ({"<": 1, ">": -1} if types else {})
         while (token := self.peek()) is not None:
+            depth += brackets.get(token.text, 0) if token.kind is Kind.SIGN else 0
+            if depth == 0:
+                members = _split(self._tokens[start : self.at], brackets)
+                self.at += 1
+                return [member for member in members if member]
             self.at += 1
-            if token.kind is Kind.SIGN:
-                depth += _OPEN.get(token.text, 0)
-                if types:
-                    depth += {"<": 1, ">": -1}.get(token.text, 0)
-                if depth == 0:
-                    return [member for member in members if member]
-                if depth == 1 and token.text == ",":
-                    members.append([])
-                    continue
-            members[-1].append(token)
         raise self.unexpected("a closing parenthesis")
 
     def read_since(self, start: int) -> tuple[Token, ...]:
@@ -296,16 +283,7 @@ class Cursor:
 
     def split(self, start: int) -> list[tuple[Token, ...]]:
         """The tokens since an earlier place, split at the commas outside brackets."""
-        members: list[list[Token]] = [[]]
-        depth = 0
-        for token in self._tokens[start : self.at]:
-            if token.kind is Kind.SIGN:
-                depth += _OPEN.get(token.text, 0)
-                if depth == 0 and token.text == ",":
-                    members.append([])
-                    continue
-            members[-1].append(token)
-        return [tuple(member) for member in members]
+        return _split(self._tokens[start : self.at], _OPEN)
 
     def unexpected(self, expected: str) -> KsqlError:
         """Error that names the token found and what was expected, without the text of literals."""
@@ -342,6 +320,17 @@ class Cursor:
         if len(value) > 1 and value[0] == value[-1] and value[0] in '`"':
             return value[1:-1]
         return value.upper()
+
+
+def _split(found: Sequence[Token], brackets: Mapping[str, int]) -> list[tuple[Token, ...]]:
+    """Split tokens at the commas outside brackets."""
+    ends, depth = [-1], 0
+    for at, token in enumerate(found):
+        if token.kind is Kind.SIGN:
+            depth += brackets.get(token.text, 0)
+            if depth == 0 and token.text == ",":
+                ends.append(at)
+    return [tuple(found[low + 1 : high]) for low, high in pairwise([*ends, len(found)])]
 
 
 def _is_name(token: Token) -> bool:
