@@ -115,7 +115,7 @@ def sql_lineage(
             `schema` lacks.
     """
     from lineage_bridge_dagster.sql.columns.derivation import derive_columns
-    from lineage_bridge_dagster.sql.columns.relations import Field
+    from lineage_bridge_dagster.sql.columns.relations import KnownColumn
     from lineage_bridge_dagster.sql.flink.names import known_part
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
     from lineage_bridge_dagster.sql.ksql.parser import parse_text
@@ -133,7 +133,7 @@ def sql_lineage(
         raise LineageBridgeError(f"The SQL cannot be parsed: {error}", hint=f"Is it {dialect} SQL?")
     output = found.outputs[-1] if found.outputs and not found.writers else None
     reasons = [each.reason for each in found.open if each.column is None]
-    reasons += [each.reason for each in output or () if not isinstance(each, Field)]
+    reasons += [each.reason for each in output or () if not isinstance(each, KnownColumn)]
     if reasons:
         raise LineageBridgeError(
             f"Some columns have no known names: {reasons[0]}.", hint="Add the table to `schema`."
@@ -141,7 +141,7 @@ def sql_lineage(
     columns = found.written or [
         ColumnLineage((), each.name or "", each.origin.sources, each.origin.open)
         for each in output or ()
-        if isinstance(each, Field)
+        if isinstance(each, KnownColumn)
     ]
     return [
         replace(

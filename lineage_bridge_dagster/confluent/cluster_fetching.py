@@ -16,12 +16,12 @@ from lineage_bridge_dagster.confluent.api.errors import (
     UntrustedAddress,
 )
 from lineage_bridge_dagster.confluent.api.kafka_rest import (
+    ClusterLink,
     ConsumerGroup,
     KafkaRestClient,
-    Link,
+    KafkaTopic,
     Mirror,
-    Topic,
-    TopicConfig,
+    TopicSetting,
 )
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowClient, TableflowTopic
@@ -47,11 +47,11 @@ class ClusterListing:
     """
 
     place: Place
-    topics: Sequence[Topic] = ()
+    topics: Sequence[KafkaTopic] = ()
     topics_complete: bool = False
-    configs: Sequence[TopicConfig] = ()
+    configs: Sequence[TopicSetting] = ()
     mirrors: Sequence[Mirror] = ()
-    links: Sequence[Link] = ()
+    links: Sequence[ClusterLink] = ()
     groups: Sequence[ConsumerGroup] = ()
     group_topics: dict[str, Sequence[str]] = field(default_factory=dict)
     connectors: Sequence[ConnectorRecord] = ()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from lineage_bridge_dagster.redaction.keys import is_secret_key
-from lineage_bridge_dagster.redaction.sql_tokens import Token, is_statement, tokens_of
+from lineage_bridge_dagster.redaction.sql_tokens import SqlToken, is_statement, tokens_of
 from lineage_bridge_dagster.redaction.sql_tree import (
     COMPARISONS,
     Group,
@@ -86,7 +86,7 @@ def _once(text: str, is_parsed: bool) -> str:
     return masked_values("".join(token.text for token in tokens))
 
 
-def _begins(tokens: Iterable[Token]) -> bool:
+def _begins(tokens: Iterable[SqlToken]) -> bool:
     """Whether a text begins as a statement does."""
     for token in tokens:
         if token.kind not in ("space", "comment") and token.text not in "({;":
@@ -94,7 +94,7 @@ def _begins(tokens: Iterable[Token]) -> bool:
     return True
 
 
-def _inside(token: Token) -> None:
+def _inside(token: SqlToken) -> None:
     """Redact a comment, whose text may be SQL, or what is quoted."""
     content = token.content
     if token.kind == "comment":
@@ -165,7 +165,9 @@ def _judge_segment(
     for i, item in enumerate(items):
         if isinstance(item, Group) or item.kind not in ("word", "quoted"):
             continue
-        follows = i + 1 < len(items) and isinstance(items[i + 1], Token) and _kind(items[i + 1]) == "literal"
+        follows = (
+            i + 1 < len(items) and isinstance(items[i + 1], SqlToken) and _kind(items[i + 1]) == "literal"
+        )
         pair = f"{text_of(items[i - 1])} {item.lower}" if i else ""
         if follows and not segment.compares and (is_secret_name(item) or is_secret_key(pair)):
             adjacent.add(i + 1)
@@ -208,7 +210,7 @@ def _judge_segment(
 
 
 def _judge_group(
-    items: Sequence[Token | Group],
+    items: Sequence[SqlToken | Group],
     i: int,
     group: Group,
     tainted: bool,
@@ -240,7 +242,7 @@ def _judge_pairs(row: Group) -> None:
             _mask_all(value.items)
 
 
-def _judge_parts(items: Iterable[Token | Group]) -> None:
+def _judge_parts(items: Iterable[SqlToken | Group]) -> None:
     """Mask the literals of a concatenation that are a secret only together."""
     parts = list(_literals(items))
     joined = "".join(part.content for part in parts)
@@ -249,12 +251,12 @@ def _judge_parts(items: Iterable[Token | Group]) -> None:
             part.mask()
 
 
-def _mask_all(items: Iterable[Token | Group]) -> None:
+def _mask_all(items: Iterable[SqlToken | Group]) -> None:
     for literal in _literals(items):
         literal.mask()
 
 
-def _literals(items: Iterable[Token | Group]) -> Iterator[Token]:
+def _literals(items: Iterable[SqlToken | Group]) -> Iterator[SqlToken]:
     for item in items:
         if isinstance(item, Group):
             for segment in item.segments:
@@ -270,7 +272,7 @@ def _names_of_columns(segment: Segment) -> list[str] | None:
     return next((names for names in lists if names is not None), None)
 
 
-def _columns_around(items: Sequence[Token | Group], i: int) -> list[bool] | None:
+def _columns_around(items: Sequence[SqlToken | Group], i: int) -> list[bool] | None:
     """Which columns of a nested query are secrets, as in `name (a, b) AS (...)`, `(...) AS name (a, b)`."""
     around = [items[i - 2]] if i >= 2 and text_of(items[i - 1]) == "as" else []
     around += items[i + 1 : i + 4]
@@ -279,17 +281,21 @@ def _columns_around(items: Sequence[Token | Group], i: int) -> list[bool] | None
             return [is_secret_key(name) for name in names]
     if i + 1 < len(items) and (alias := items[-1]) is not items[i] and _kind(alias) in ("word", "quoted"):
         # `(SELECT ...) AS password`.
-        return [True] if isinstance(alias, Token) and is_secret_name(alias) else None
+        return [True] if isinstance(alias, SqlToken) and is_secret_name(alias) else None
     return None
 
 
-def _mask_name(items: Sequence[Token | Group], i: int) -> None:
+def _mask_name(items: Sequence[SqlToken | Group], i: int) -> None:
     """Mask the password of `IDENTIFIED BY tiger`, which Oracle has without quotes."""
     if i + 2 < len(items) and text_of(items[i]) == "identified" and text_of(items[i + 1]) == "by":
         password = items[i + 2]
-        if isinstance(password, Token) and password.kind in ("word", "quoted") and password.lower != "values":
+        if (
+            isinstance(password, SqlToken)
+            and password.kind in ("word", "quoted")
+            and password.lower != "values"
+        ):
             password.content = MASK
 
 
-def _kind(item: Token | Group) -> str:
-    return item.kind if isinstance(item, Token) else ""
+def _kind(item: SqlToken | Group) -> str:
+    return item.kind if isinstance(item, SqlToken) else ""

@@ -29,7 +29,7 @@ _STATEMENT = re.compile(
 )
 
 
-class Token:
+class SqlToken:
     """A token; its content may be masked.
 
     Attributes:
@@ -68,7 +68,7 @@ class Token:
             self.content = MASK
 
 
-def tokens_of(text: str) -> tuple[list[Token], bool]:
+def tokens_of(text: str) -> tuple[list[SqlToken], bool]:
     """The tokens of a text, and whether it is complete: every literal, name and comment is closed."""
     tokens = _read(_DOUBLED, text)
     if "\\" in text and any(token.is_open for token in tokens):
@@ -78,8 +78,8 @@ def tokens_of(text: str) -> tuple[list[Token], bool]:
     return tokens, not any(token.is_open for token in tokens)
 
 
-def _read(expression: re.Pattern[str], text: str) -> list[Token]:
-    return [Token(match.lastgroup or "other", match[0]) for match in expression.finditer(text)]
+def _read(expression: re.Pattern[str], text: str) -> list[SqlToken]:
+    return [SqlToken(match.lastgroup or "other", match[0]) for match in expression.finditer(text)]
 
 
 def is_statement(text: str) -> bool:

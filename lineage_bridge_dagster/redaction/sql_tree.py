@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.redaction.keys import is_secret_key
-from lineage_bridge_dagster.redaction.sql_tokens import Token
+from lineage_bridge_dagster.redaction.sql_tokens import SqlToken
 from lineage_bridge_dagster.text import words
 
 #: Brackets in brackets; nobody writes so many.
@@ -64,7 +64,7 @@ class Group:
         found = []
         for segment in self.segments:
             match segment.items:
-                case [Token(kind=("word" | "quoted")) as name] if segment.lead in ("", ","):
+                case [SqlToken(kind=("word" | "quoted")) as name] if segment.lead in ("", ","):
                     found.append(name.content)
                 case _:
                     return None
@@ -77,15 +77,15 @@ class Segment:
 
     #: The comma, semicolon or word (in lower case) that it comes after.
     lead: str = ""
-    items: list[Token | Group] = field(default_factory=list)
+    items: list[SqlToken | Group] = field(default_factory=list)
     compares: bool = False
     between: bool = False
 
 
-def tree_of(tokens: Sequence[Token]) -> Group | None:
+def tree_of(tokens: Sequence[SqlToken]) -> Group | None:
     """The structure of a text; None if brackets do not match."""
     stack = [Group()]
-    before: Token | None = None
+    before: SqlToken | None = None
     for token in tokens:
         if token.kind in ("space", "comment"):
             continue
@@ -129,7 +129,7 @@ def tree_of(tokens: Sequence[Token]) -> Group | None:
     return stack[0]
 
 
-def _follows(before: Token | None, word: str) -> bool:
+def _follows(before: SqlToken | None, word: str) -> bool:
     return before is not None and before.lower == word
 
 
@@ -178,19 +178,19 @@ def is_table(segment: Segment, i: int) -> bool:
     return i > 0 and text_of(segment.items[i - 1]) in _TABLE_WORDS
 
 
-def is_secret_name(token: Token) -> bool:
+def is_secret_name(token: SqlToken) -> bool:
     parts = token.content.split(".")
     if len(parts) > 1 and parts[-1].lower() in _SAME:
         parts.pop()
     return is_secret_key(parts[-1]) or token.lower == "identified"
 
 
-def is_secret_literal(item: Token | Group | None) -> bool:
+def is_secret_literal(item: SqlToken | Group | None) -> bool:
     """Whether a literal is the name of a secret, or the path to one: `'$.token'`."""
-    if not isinstance(item, Token) or item.kind != "literal":
+    if not isinstance(item, SqlToken) or item.kind != "literal":
         return False
     return _NAME.fullmatch(item.content) is not None and is_secret_key(item.content)
 
 
-def text_of(item: Token | Group) -> str:
-    return item.lower if isinstance(item, Token) else ""
+def text_of(item: SqlToken | Group) -> str:
+    return item.lower if isinstance(item, SqlToken) else ""

@@ -1,6 +1,6 @@
 """Tables that SQL reads and writes: frozen records, pure.
 
-A *text* is the SQL of one Flink statement resource and can hold several statements. `Statement` is one of
+A *text* is the SQL of one Flink statement resource and can hold several statements. `SqlStatement` is one of
 them, `TextLineage` the whole text.
 """
 
@@ -87,7 +87,7 @@ class SessionChange:
     database: str | None = None
 
 
-class Sink(NamedTuple):
+class TableSink(NamedTuple):
     """A table that is written, and the tables and views that it is made of, in order of first appearance."""
 
     path: TablePath
@@ -95,7 +95,7 @@ class Sink(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SqlStatement:
     """One statement of a text.
 
     Attributes:
@@ -121,7 +121,7 @@ class Statement:
     view: ViewChange | None = None
     table: TableChange | None = None
     session: SessionChange | None = None
-    parts: tuple[Sink, ...] = ()
+    parts: tuple[TableSink, ...] = ()
 
     @property
     def sources(self) -> tuple[TablePath, ...]:
@@ -129,9 +129,9 @@ class Statement:
         return unique((*self.reads, *self.searches))
 
     @property
-    def sinks(self) -> tuple[Sink, ...]:
+    def sinks(self) -> tuple[TableSink, ...]:
         """The tables and views that it writes, each with those that it is made of."""
-        return self.parts or tuple(Sink(path, self.sources) for path in self.writes)
+        return self.parts or tuple(TableSink(path, self.sources) for path in self.writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,10 @@ class TextLineage:
     error: str | None = None
     kind: str = ""
     position: Position | None = None
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[SqlStatement, ...] = ()
 
     @classmethod
-    def of(cls, statements: Sequence[Statement]) -> Self:
+    def of(cls, statements: Sequence[SqlStatement]) -> Self:
         """Combine the statements of a text."""
         failed = next((s for s in statements if s.error is not None), None)
         return cls(
@@ -172,7 +172,7 @@ class TextLineage:
     @classmethod
     def failed(cls, error: str, position: Position | None = None) -> Self:
         """Lineage of a text that could not be parsed at all."""
-        return cls.of([Statement(error=error, kind=UNKNOWN_KIND, position=position)])
+        return cls.of([SqlStatement(error=error, kind=UNKNOWN_KIND, position=position)])
 
     @property
     def views(self) -> tuple[ViewChange, ...]:
@@ -185,7 +185,7 @@ def unique(paths: Iterable[TablePath]) -> tuple[TablePath, ...]:
     return tuple(dict.fromkeys(paths))
 
 
-def _kind(statements: Sequence[Statement]) -> str:
+def _kind(statements: Sequence[SqlStatement]) -> str:
     kinds = [s.kind for s in statements]
     if "BEGIN STATEMENT SET" in kinds:
         return "STATEMENT SET"

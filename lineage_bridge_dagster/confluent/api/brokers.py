@@ -59,7 +59,7 @@ class TopicOffsets:
         return sum(partition.end for partition in self.partitions)
 
 
-class Admin(Protocol):
+class BrokerAdmin(Protocol):
     """The part of confluent-kafka's `AdminClient` that is used."""
 
     def list_topics(self, topic: str | None = None, *, timeout: float) -> Any: ...
@@ -88,11 +88,11 @@ class TopicReader(AbstractContextManager["TopicReader"]):
     """
 
     def __init__(
-        self, bootstrap: Bootstrap, *, timeout_seconds: float = 30.0, admin: Admin | None = None
+        self, bootstrap: Bootstrap, *, timeout_seconds: float = 30.0, admin: BrokerAdmin | None = None
     ) -> None:
         self._servers = bootstrap.servers
         self._timeout = timeout_seconds
-        self._admin: Admin | None = admin or _admin_client(bootstrap, timeout_seconds)
+        self._admin: BrokerAdmin | None = admin or _admin_client(bootstrap, timeout_seconds)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -102,7 +102,7 @@ class TopicReader(AbstractContextManager["TopicReader"]):
         self._admin = None
 
     @property
-    def _client(self) -> Admin:
+    def _client(self) -> BrokerAdmin:
         if self._admin is None:
             raise BrokerError(f"The reader of {self._servers} is closed.", hint="Open another one.")
         return self._admin
@@ -375,7 +375,7 @@ def _times(positions: Iterable[_Position | BrokerError]) -> list[int] | BrokerEr
     return times
 
 
-def _admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> Admin:
+def _admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> BrokerAdmin:
     from confluent_kafka.admin import AdminClient
 
     options: dict[str, Any] = {
@@ -386,4 +386,4 @@ def _admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> Admin:
         "log_level": 0,
         "logger": log,
     }
-    return cast("Admin", AdminClient(options))
+    return cast("BrokerAdmin", AdminClient(options))

@@ -6,11 +6,11 @@ from pydantic import AliasPath, Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 
-class Endpoint(Record):
+class Endpoint(ApiRecord):
     """`cmk.v2.Endpoints`: one access point of a privately networked cluster."""
 
     http_endpoint: str = ""
@@ -18,7 +18,7 @@ class Endpoint(Record):
     connection_type: str = ""
 
 
-class ClusterSpec(Record):
+class ClusterSpec(ApiRecord):
     display_name: str = ""
     cloud: str = ""
     region: str = ""
@@ -28,7 +28,7 @@ class ClusterSpec(Record):
     endpoints: dict[str, Endpoint] = Field(default_factory=dict)
 
 
-class KafkaCluster(Record):
+class KafkaCluster(ApiRecord):
     """`cmk/v2` Cluster. Its two endpoints are deprecated in favor of access points; both are read."""
 
     id: str

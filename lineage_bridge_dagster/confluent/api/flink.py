@@ -12,27 +12,27 @@ from pydantic import AliasPath, Field
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ApiRecord)
 
 
-class ComputePoolSpec(Record):
+class ComputePoolSpec(ApiRecord):
     display_name: str = ""
     cloud: str = ""
     region: str = ""
 
 
-class ComputePool(Record):
+class ComputePool(ApiRecord):
     """`fcpm/v2`."""
 
     id: str
     spec: ComputePoolSpec = Field(default_factory=ComputePoolSpec)
 
 
-class FlinkRegion(Record):
+class FlinkRegion(ApiRecord):
     """`fcpm/v2` Region: a cloud and region that offers Flink, with its endpoint."""
 
     cloud: str
@@ -41,7 +41,7 @@ class FlinkRegion(Record):
     private_http_endpoint: str = ""
 
 
-class FlinkSpec(Record):
+class FlinkSpec(ApiRecord):
     statement: str = Field("", repr=False)
     properties: dict[str, str] = Field(default_factory=dict)
     compute_pool_id: str = ""
@@ -49,18 +49,18 @@ class FlinkSpec(Record):
     stopped: bool = False
 
 
-class FlinkTraits(Record):
+class FlinkTraits(ApiRecord):
     sql_kind: str = ""
     is_bounded: bool | None = None
 
 
-class AffectedResource(Record):
+class AffectedResource(ApiRecord):
     kind: str = ""
     database_id: str = ""
     resource_name: str = ""
 
 
-class FlinkStatus(Record):
+class FlinkStatus(ApiRecord):
     phase: str = ""
     detail: str = Field("", repr=False)
     traits: FlinkTraits = Field(default_factory=FlinkTraits)
@@ -68,7 +68,7 @@ class FlinkStatus(Record):
     affected_resource: AffectedResource = Field(default_factory=AffectedResource)
 
 
-class FlinkStatement(Record):
+class FlinkStatement(ApiRecord):
     """`sql/v1` Statement."""
 
     name: str
@@ -77,7 +77,7 @@ class FlinkStatement(Record):
     created_at: str = Field("", validation_alias=AliasPath("metadata", "created_at"))
 
 
-class MaterializedTableSpec(Record):
+class MaterializedTableSpec(ApiRecord):
     kafka_cluster_id: str = ""
     query: str = Field("", repr=False)
     compute_pool_id: str = ""
@@ -85,7 +85,7 @@ class MaterializedTableSpec(Record):
     session_options: dict[str, str] = Field(default_factory=dict)
 
 
-class MaterializedTable(Record):
+class MaterializedTable(ApiRecord):
     """`sql/v1` MaterializedTable: a topic that Flink maintains from a query, without a statement."""
 
     name: str

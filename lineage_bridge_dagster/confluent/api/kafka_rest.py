@@ -12,13 +12,13 @@ from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import Unreachable
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ApiRecord)
 
 
-class Topic(Record):
+class KafkaTopic(ApiRecord):
     """`kafka/v3` TopicData."""
 
     topic_name: str
@@ -27,7 +27,7 @@ class Topic(Record):
     partitions_count: int | None = None
 
 
-class TopicConfig(Record):
+class TopicSetting(ApiRecord):
     """`kafka/v3` TopicConfigData: one setting of one topic."""
 
     topic_name: str
@@ -37,7 +37,7 @@ class TopicConfig(Record):
     is_sensitive: bool = False
 
 
-class Mirror(Record):
+class Mirror(ApiRecord):
     """`kafka/v3` ListMirrorTopicsResponseData: a topic that a cluster link replicates."""
 
     link_name: str
@@ -46,7 +46,7 @@ class Mirror(Record):
     mirror_status: str = ""
 
 
-class Link(Record):
+class ClusterLink(ApiRecord):
     """`kafka/v3` ListLinksResponseData, as the listing cluster sees the link.
 
     A destination's link has `source_cluster_id`, a bidirectional one `remote_cluster_id`.
@@ -62,7 +62,7 @@ class Link(Record):
         return self.source_cluster_id or self.remote_cluster_id
 
 
-class ConsumerGroup(Record):
+class ConsumerGroup(ApiRecord):
     """`kafka/v3` ConsumerGroupData."""
 
     consumer_group_id: str
@@ -71,7 +71,7 @@ class ConsumerGroup(Record):
     type: str = ""
 
 
-class ConsumerLag(Record):
+class ConsumerLag(ApiRecord):
     """`kafka/v3` ConsumerLagData, on dedicated clusters only."""
 
     topic_name: str
@@ -85,16 +85,16 @@ class KafkaRestClient:
         self._cluster = cluster
         self._access = Access("kafka", (cluster.id, environment))
 
-    def topics(self) -> list[Topic]:
+    def topics(self) -> list[KafkaTopic]:
         """Topics that the key's owner may describe."""
-        return self._list(Topic, "/topics")
+        return self._list(KafkaTopic, "/topics")
 
-    def topic_configs(self) -> list[TopicConfig]:
+    def topic_configs(self) -> list[TopicSetting]:
         """All settings of all topics, in one request."""
-        return self._list(TopicConfig, "/topics/-/configs")
+        return self._list(TopicSetting, "/topics/-/configs")
 
-    def links(self) -> list[Link]:
-        return self._list(Link, "/links")
+    def links(self) -> list[ClusterLink]:
+        return self._list(ClusterLink, "/links")
 
     def mirrors(self) -> list[Mirror]:
         """Mirror topics of all cluster links that end here."""

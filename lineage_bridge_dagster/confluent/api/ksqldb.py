@@ -19,10 +19,10 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unreachable,
 )
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record, parse_records
+from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ApiRecord)
 
 MEDIA_TYPE = "application/vnd.ksql.v1+json"
 _LISTS = "SHOW STREAMS; SHOW TABLES; SHOW QUERIES; SHOW QUERIES EXTENDED;"
@@ -30,7 +30,7 @@ _LISTS = "SHOW STREAMS; SHOW TABLES; SHOW QUERIES; SHOW QUERIES EXTENDED;"
 STATEMENTS = f"{_LISTS} DESCRIBE STREAMS; DESCRIBE TABLES;"
 
 
-class KsqlCluster(Record):
+class KsqlCluster(ApiRecord):
     """`ksqldbcm/v2` Cluster. It processes the topics of one Kafka cluster.
 
     `topic_prefix` starts the names of topics that ksqlDB itself creates; see `is_internal`.
@@ -59,7 +59,7 @@ class KsqlCluster(Record):
         )
 
 
-class KsqlSource(Record):
+class KsqlSource(ApiRecord):
     """A stream or table of `SHOW STREAMS` or `SHOW TABLES`, with its topic."""
 
     name: str
@@ -67,7 +67,7 @@ class KsqlSource(Record):
     type: str = ""
 
 
-class ColumnSchema(Record):
+class ColumnSchema(ApiRecord):
     """The type of a column or a field: `SchemaInfo`. `member` is an array's item or a map's value."""
 
     type: str = ""
@@ -75,7 +75,7 @@ class ColumnSchema(Record):
     member: ColumnSchema | None = Field(None, validation_alias="memberSchema")
 
 
-class SourceColumn(Record):
+class SourceColumn(ApiRecord):
     """A column of a stream or table, or a field of a struct: `FieldInfo`.
 
     `place` is `KEY` or `HEADER`, empty for a value column.
@@ -86,7 +86,7 @@ class SourceColumn(Record):
     place: str = Field("", validation_alias="type")
 
 
-class SourceDescription(Record):
+class SourceDescription(ApiRecord):
     """A stream or table of DESCRIBE, with its columns in order. `window_type` is that of its key."""
 
     name: str
@@ -94,7 +94,7 @@ class SourceDescription(Record):
     window_type: str = Field("", validation_alias="windowType")
 
 
-class RunningQuery(Record):
+class RunningQuery(ApiRecord):
     """A query of `SHOW QUERIES` (`@type: queries`)."""
 
     id: str
@@ -105,7 +105,7 @@ class RunningQuery(Record):
     sink_topics: tuple[str, ...] = Field((), validation_alias="sinkKafkaTopics")
 
 
-class QueryDescription(Record):
+class QueryDescription(ApiRecord):
     """A query of `SHOW QUERIES EXTENDED` (`@type: query_descriptions`), which names its sources."""
 
     id: str

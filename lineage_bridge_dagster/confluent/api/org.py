@@ -8,21 +8,21 @@ from pydantic import AliasPath, Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 #: Within a Confluent Resource Name, `crn://confluent.cloud/organization=.../environment=...`.
 _ORGANIZATION = re.compile(r"/organization=([^/]+)")
 
 
-class Organization(Record):
+class Organization(ApiRecord):
     """`org/v2` Organization."""
 
     id: str
     display_name: str = ""
 
 
-class Environment(Record):
+class Environment(ApiRecord):
     """`org/v2` Environment."""
 
     id: str

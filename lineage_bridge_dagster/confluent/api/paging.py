@@ -9,7 +9,7 @@ import httpx
 from lineage_bridge_dagster.confluent.api import trusted_hosts
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError, MalformedResponse, PartialResponse
-from lineage_bridge_dagster.confluent.api.records import Record, parse_partial, parse_records
+from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_partial, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession, Params
 
 PAGE_SIZE = 100
@@ -17,7 +17,7 @@ PAGE_SIZE = 100
 MAX_PAGES = 10_000
 """More than any organization has; bounds a discovery against a server that never ends its list."""
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ApiRecord)
 
 
 def list_records(

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 
-class AwsConfig(Record):
+class AwsIntegrationConfig(ApiRecord):
     """`AwsIntegrationConfig`: Confluent's role assumes the customer's with the external id."""
 
     kind: str = ""
@@ -19,12 +19,12 @@ class AwsConfig(Record):
     customer_iam_role_arn: str = ""
 
 
-class ProviderIntegration(Record):
+class ProviderIntegration(ApiRecord):
     """`pim/v1` Integration."""
 
     id: str
     display_name: str = ""
-    config: AwsConfig = Field(default_factory=AwsConfig)
+    config: AwsIntegrationConfig = Field(default_factory=AwsIntegrationConfig)
 
 
 class ProviderIntegrationClient:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse, PartialResponse
 
 
-class Record(BaseModel):
+class ApiRecord(BaseModel):
     """Base class of all records."""
 
     model_config = ConfigDict(
@@ -37,7 +37,7 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ApiRecord)
 T = TypeVar("T")
 P = TypeVar("P")
 

@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unreachable,
 )
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record, parse_partial, parse_records
+from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_partial, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
 #: Schemas per request; the server's own cap (`schema.search.max.limit`) is 1000 by default.
@@ -27,14 +27,14 @@ PAGE = 1000
 _CAP_UNIT = 100
 
 
-class RegistrySpec(Record):
+class RegistrySpec(ApiRecord):
     http_endpoint: str = ""
     private_http_endpoint: str = ""
     cloud: str = ""
     region: str = ""
 
 
-class Registry(Record):
+class Registry(ApiRecord):
     """`srcm/v3` Cluster: a Schema Registry of an environment."""
 
     id: str
@@ -45,13 +45,13 @@ class Registry(Record):
         return self.spec.http_endpoint or self.spec.private_http_endpoint
 
 
-class SchemaReference(Record):
+class SchemaReference(ApiRecord):
     name: str = ""
     subject: str = ""
     version: int | None = None
 
 
-class Schema(Record):
+class Schema(ApiRecord):
     """`schema-registry/v1` Schema: one version of one subject. An absent type means Avro."""
 
     subject: str

@@ -11,21 +11,21 @@ from pydantic import AliasPath, BeforeValidator, Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.paging import list_records
-from lineage_bridge_dagster.confluent.api.records import Record
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ApiRecord)
 
 #: A setting that is on, off, or not told; another value must not lose the topic.
 Flag = Annotated[bool | None, BeforeValidator(lambda value: value if isinstance(value, bool) else None)]
 
 
-class ErrorHandling(Record):
+class RecordErrorHandling(ApiRecord):
     mode: str = ""
     target: str = ""
 
 
-class TableflowConfig(Record):
+class TableflowConfig(ApiRecord):
     """How a table is written. Retention is in milliseconds, as text: of snapshots, and of rows."""
 
     enable_compaction: Flag = None
@@ -33,11 +33,11 @@ class TableflowConfig(Record):
     retention_ms: str = ""
     data_retention_ms: str = ""
     record_failure_strategy: str = ""
-    error_handling: ErrorHandling | None = None
+    error_handling: RecordErrorHandling | None = None
     metadata_column_naming_scheme: str = ""
 
 
-class TableflowStorage(Record):
+class TableflowStorage(ApiRecord):
     """Where a table is: `Managed`, `ByobAws` or `AzureDataLakeStorageGen2`, each with fields of its own."""
 
     kind: str = ""
@@ -50,7 +50,7 @@ class TableflowStorage(Record):
     table_path: str = ""
 
 
-class TableflowSpec(Record):
+class TableflowSpec(ApiRecord):
     display_name: str
     suspended: bool = False
     config: TableflowConfig = Field(default_factory=TableflowConfig)
@@ -58,27 +58,27 @@ class TableflowSpec(Record):
     table_formats: tuple[str, ...] = ()
 
 
-class CatalogSync(Record):
+class CatalogSyncStatus(ApiRecord):
     catalog_integration_id: str = ""
     catalog_type: str = ""
     sync_status: str = ""
     error_message: str = ""
 
 
-class FailingFormat(Record):
+class FailingFormat(ApiRecord):
     format: str = ""
     error_message: str = ""
 
 
-class TableflowStatus(Record):
+class TableflowStatus(ApiRecord):
     phase: str = ""
     write_mode: str = ""
     error_message: str = ""
-    catalog_sync_statuses: tuple[CatalogSync, ...] = ()
+    catalog_sync_statuses: tuple[CatalogSyncStatus, ...] = ()
     failing_table_formats: tuple[FailingFormat, ...] = ()
 
 
-class TableflowTopic(Record):
+class TableflowTopic(ApiRecord):
     """`tableflow/v1` TableflowTopic. It has no id; its display name is the Kafka topic's name."""
 
     spec: TableflowSpec
@@ -100,20 +100,20 @@ class TableflowTopic(Record):
         return self.spec.table_formats or ("ICEBERG",)
 
 
-class IntegrationConfig(Record):
+class IntegrationConfig(ApiRecord):
     """`tableflow/v1`: AwsGlue, Snowflake or Unity; only Glue's database name is read."""
 
     kind: str = ""
     custom_database: str = ""
 
 
-class IntegrationSpec(Record):
+class IntegrationSpec(ApiRecord):
     display_name: str = ""
     suspended: bool = False
     config: IntegrationConfig = Field(default_factory=IntegrationConfig)
 
 
-class IntegrationStatus(Record):
+class IntegrationStatus(ApiRecord):
     """`last_sync_at` is RFC 3339, empty before the first sync."""
 
     phase: str = ""
@@ -121,7 +121,7 @@ class IntegrationStatus(Record):
     last_sync_at: str = ""
 
 
-class CatalogIntegration(Record):
+class CatalogIntegration(ApiRecord):
     """`tableflow/v1` CatalogIntegration."""
 
     id: str

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from lineage_bridge_dagster.confluent.graph.flink_external import External, external_of
 from lineage_bridge_dagster.confluent.graph.subjects import ROLES, Convention, Conventions
-from lineage_bridge_dagster.sql.statement import Statement, TableChange, TablePath
+from lineage_bridge_dagster.sql.statement import SqlStatement, TableChange, TablePath
 
 _Options = dict[str, str]
 
@@ -32,7 +32,7 @@ class FlinkTables:
     connections: dict[TablePath, _Options] = field(default_factory=dict)
     began: dict[TablePath, datetime] = field(default_factory=dict)
 
-    def note(self, moment: int, created_at: datetime, phase: str, statements: Iterable[Statement]) -> None:
+    def note(self, moment: int, created_at: datetime, phase: str, statements: Iterable[SqlStatement]) -> None:
         """Apply a text.
 
         Args:

@@ -15,8 +15,8 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.rows import Row, RowField
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, row_of
 from lineage_bridge_dagster.confluent.graph.subjects import SubjectMatch
-from lineage_bridge_dagster.sql.columns.tables import HIDDEN, RAW_KEY, Column, Registered
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type
+from lineage_bridge_dagster.sql.columns.tables import HIDDEN, RAW_KEY, Registered, TableColumn
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType
 
 _KEY, _VALUE, _PREFIX = "key", "val", "key_"
 
@@ -48,12 +48,15 @@ def inferred_table(
     value = _united(rows) if len(rows) > 1 else _fields(rows[0], options.get("value.format", ""))
     value = value or (RowField(_VALUE, rows[0].type, rows[0].spelled),)
     key = row_of(keys[0], lookup) if keys and options.get("key.format") != "raw" else None
-    own: list[Column] = []
+    own: list[TableColumn] = []
     if keys or "key.format" in options or not all(row.by_flink for row in rows):
         own += _key_columns(key, value, options.get("key.fields-prefix"))
     names = {column.name for column in own}
-    columns = [*own, *(Column(field.name, type=field.type) for field in value if field.name not in names)]
-    columns += [Column(field.full_name, HIDDEN, field.type) for field in value if field.full_name]
+    columns = [
+        *own,
+        *(TableColumn(field.name, type=field.type) for field in value if field.name not in names),
+    ]
+    columns += [TableColumn(field.full_name, HIDDEN, field.type) for field in value if field.full_name]
     return Registered(columns, all(row.ordered for row in rows))
 
 
@@ -91,17 +94,17 @@ def _united(rows: Sequence[Row]) -> tuple[RowField, ...]:
     )
 
 
-def _key_columns(key: Row | None, value: Sequence[RowField], prefix: str | None) -> Iterator[Column]:
+def _key_columns(key: Row | None, value: Sequence[RowField], prefix: str | None) -> Iterator[TableColumn]:
     kinds: dict[str, str] = {field.name: field.spelled for field in value}
     if key is None or not key.fields:
-        kind: Type | None = key.type if key is not None else SCALAR
+        kind: SqlType | None = key.type if key is not None else SCALAR
         collides = _KEY in kinds
         name = f"{_PREFIX if prefix is None and collides else prefix or ''}{_KEY}"
-        yield Column(name, "" if key is not None else RAW_KEY, kind)
+        yield TableColumn(name, "" if key is not None else RAW_KEY, kind)
         return
     if prefix is None:
         shared = [field for field in key.fields if field.name in kinds]
         contained = all(kinds.get(field.name) == field.spelled for field in key.fields)
         prefix = _PREFIX if shared and not contained else ""
     for field in key.fields:
-        yield Column(f"{prefix}{field.name}", type=field.type)
+        yield TableColumn(f"{prefix}{field.name}", type=field.type)

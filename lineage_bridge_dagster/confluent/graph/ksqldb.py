@@ -20,7 +20,7 @@ from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.ksql import parser as ksql
-from lineage_bridge_dagster.sql.statement import Statement
+from lineage_bridge_dagster.sql.statement import SqlStatement
 
 ENGINE, PARSED = "engine", "parsed"
 
@@ -116,7 +116,7 @@ def flow_of(query: KsqlQuery, topics: Mapping[str, str]) -> _Flow:
 
 
 def _inputs(
-    flow: _Flow, statements: Iterable[Statement], topics: Mapping[str, str]
+    flow: _Flow, statements: Iterable[SqlStatement], topics: Mapping[str, str]
 ) -> dict[str, list[str] | None]:
     """The topics that each topic written is made of: all that are read if it is the only one."""
     if len(flow.writes) == 1 and not flow.parse_error:

@@ -20,17 +20,16 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Graph
 from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of
-from lineage_bridge_dagster.sql.ksql import syntax
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of
 from lineage_bridge_dagster.sql.ksql.derivation import derive_columns
 from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS
 from lineage_bridge_dagster.sql.ksql.parser import parse_text
 from lineage_bridge_dagster.sql.ksql.scopes import Table
-from lineage_bridge_dagster.sql.ksql.syntax import Place
+from lineage_bridge_dagster.sql.ksql.syntax import ColumnPlace, KsqlColumn
 
 _log = logging.getLogger(__name__)
 
-_PLACES = {"KEY": Place.KEY, "HEADER": Place.HEADER}
+_PLACES = {"KEY": ColumnPlace.KEY, "HEADER": ColumnPlace.HEADER}
 # Name of the column of a key whose schema is no record.
 _UNNAMED_KEY = ["key"]
 
@@ -123,17 +122,17 @@ class _Engine:
         table, view = self._tables.get(source), TopicNode.of(self._graph.nodes[topic])
         places = {known.name: known.place for known in table.columns} if table else {}
         place = places.get(column)
-        if place is Place.HEADER or column in PSEUDO_COLUMNS:
+        if place is ColumnPlace.HEADER or column in PSEUDO_COLUMNS:
             return column
         values = [field.name for field in view.schema_fields]
-        by_place = {Place.KEY: list(view.key_columns), Place.VALUE: values}
+        by_place = {ColumnPlace.KEY: list(view.key_columns), ColumnPlace.VALUE: values}
         names = dict.fromkeys(by_place[place] if place else [*view.key_columns, *values])
         if column in names:
             return column
         folded = [name for name in names if name.upper() == column.upper()]
         if len(folded) == 1:
             return folded[0]
-        is_only_key = place is Place.KEY and list(places.values()).count(Place.KEY) == 1
+        is_only_key = place is ColumnPlace.KEY and list(places.values()).count(ColumnPlace.KEY) == 1
         return _UNNAMED_KEY[0] if is_only_key and list(view.key_columns) == _UNNAMED_KEY else column
 
     def _inferred(self, name: str, topic: str) -> Table | None:
@@ -144,28 +143,28 @@ class _Engine:
             return None
         keys = [] if list(view.key_columns) == _UNNAMED_KEY else list(view.key_columns)
         columns = [
-            *(syntax.Column(key.upper(), Place.KEY) for key in keys),
-            *(syntax.Column(field.name.upper()) for field in view.schema_fields),
+            *(KsqlColumn(key.upper(), ColumnPlace.KEY) for key in keys),
+            *(KsqlColumn(field.name.upper()) for field in view.schema_fields),
         ]
         if len({column.name for column in columns}) < len(columns):
             return None
         return Table.of(name, columns, "" if keys else f"the key columns of {name} are unknown")
 
 
-def _column(column: SourceColumn) -> syntax.Column:
-    return syntax.Column(
-        plain(column.name), _PLACES.get(column.place.upper(), Place.VALUE), _type(column.column)
+def _column(column: SourceColumn) -> KsqlColumn:
+    return KsqlColumn(
+        plain(column.name), _PLACES.get(column.place.upper(), ColumnPlace.VALUE), _type(column.column)
     )
 
 
-def _type(schema: ColumnSchema | None) -> Type | None:
+def _type(schema: ColumnSchema | None) -> SqlType | None:
     """The type that the engine describes."""
     if schema is None:
         return None
     kind = schema.type.upper()
     if kind == "STRUCT":
-        return Type("ROW", tuple((plain(field.name), _type(field.column)) for field in schema.fields))
+        return SqlType("ROW", tuple((plain(field.name), _type(field.column)) for field in schema.fields))
     if kind in ("ARRAY", "MAP"):
         inner = _type(schema.member)
-        return array_of(inner) if kind == "ARRAY" else Type("MAP", (("KEY", SCALAR), ("VALUE", inner)))
+        return array_of(inner) if kind == "ARRAY" else SqlType("MAP", (("KEY", SCALAR), ("VALUE", inner)))
     return SCALAR if kind else None

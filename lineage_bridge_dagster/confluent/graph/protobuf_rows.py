@@ -9,7 +9,7 @@ from lineage_bridge_dagster.confluent.graph import protobuf_text
 from lineage_bridge_dagster.confluent.graph.protobuf_text import Message, ProtoField
 from lineage_bridge_dagster.confluent.graph.rows import AFTER, Row, RowField, envelope, row_type, spelled
 from lineage_bridge_dagster.confluent.graph.schema_fields import message_of
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of
 
 _SCALAR_MESSAGES = ("google.protobuf.", "google.type.", "confluent.type.Decimal")
 _PROTO_SCALARS = frozenset(
@@ -35,7 +35,7 @@ class ProtobufRow:
             message.full_name: message for file in (*referenced, self._file) for message in file.all()
         }
         self._enums = protobuf_text.enums(schema.text)
-        self._types: dict[str, Type | None] = {}
+        self._types: dict[str, SqlType | None] = {}
 
     def read(self) -> Row | None:
         """The fields of its message, or a column for each of several; None if it has none."""
@@ -70,17 +70,17 @@ class ProtobufRow:
         name = str(declared) if declared and field.label != "repeated" else str(field)
         return RowField(field.name, self._type(field, scope), spelled(name, nullable))
 
-    def _type(self, field: ProtoField, scope: str) -> Type | None:
+    def _type(self, field: ProtoField, scope: str) -> SqlType | None:
         if field.parts:
             return row_type(self._field(part, scope) for part in field.parts)
         kind = field.type
         if kind.startswith("map<"):
             key, _, value = kind[4:-1].partition(",")
-            return Type("MAP", (("KEY", self._single(key, scope)), ("VALUE", self._single(value, scope))))
+            return SqlType("MAP", (("KEY", self._single(key, scope)), ("VALUE", self._single(value, scope))))
         single = self._single(kind, scope)
         return array_of(single) if field.label == "repeated" else single
 
-    def _single(self, name: str, scope: str) -> Type | None:
+    def _single(self, name: str, scope: str) -> SqlType | None:
         known = name.removeprefix(".")
         if known in _PROTO_SCALARS or known.startswith(_SCALAR_MESSAGES):
             return SCALAR
@@ -98,7 +98,7 @@ class ProtobufRow:
             scope = scope.rpartition(".")[0]
         return self._messages.get(name)
 
-    def _row(self, message: Message) -> Type | None:
+    def _row(self, message: Message) -> SqlType | None:
         name = message.full_name
         if name not in self._types:
             self._types[name] = None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.columns.types import SqlType
 
 AFTER = "after"
 _BEFORE, _OP = "before", "op"
@@ -24,7 +24,7 @@ class RowField(NamedTuple):
     """
 
     name: str
-    type: Type | None
+    type: SqlType | None
     spelled: str
     full_name: str = ""
 
@@ -46,7 +46,7 @@ class Row:
 
     fields: tuple[RowField, ...] = ()
     row: tuple[RowField, ...] = ()
-    type: Type | None = None
+    type: SqlType | None = None
     spelled: str = ""
     name: str = ""
     full_name: str = ""
@@ -68,6 +68,6 @@ def spelled(kind: str, nullable: bool) -> str:
     return _LOGICAL.get(kind, kind) + ("?" if nullable else "")
 
 
-def row_type(fields: Iterable[RowField]) -> Type:
+def row_type(fields: Iterable[RowField]) -> SqlType:
     """The type of a row of these fields."""
-    return Type("ROW", tuple((field.name, field.type) for field in fields))
+    return SqlType("ROW", tuple((field.name, field.type) for field in fields))

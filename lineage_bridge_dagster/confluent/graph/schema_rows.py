@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.graph.protobuf_rows import ProtobufRow
 from lineage_bridge_dagster.confluent.graph.rows import AFTER, Row, RowField, envelope, row_type, spelled
 from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type, document_of, record_name
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of
 
 Lookup = Callable[[str], Schema | None]
 """A subject -> its latest schema."""
@@ -63,7 +63,7 @@ class _Avro:
         self._document = document_of(schema.text)
         self._full_name = record_name(schema)
         self._named: dict[str, Any] = {}
-        self._types: dict[int, Type | None] = {}
+        self._types: dict[int, SqlType | None] = {}
         for document in (*referenced, self._document):
             self._declare(document)
 
@@ -164,7 +164,7 @@ class _Avro:
         after = next(field for field in _field_list(record) if field.get("name") == AFTER)
         return self._fields(self._resolved(after.get("type")))
 
-    def _type(self, kind: Any) -> Type | None:
+    def _type(self, kind: Any) -> SqlType | None:
         """A type; a record that contains itself is unknown there."""
         kind = self._resolved(kind)
         if isinstance(kind, str):
@@ -174,7 +174,7 @@ class _Avro:
             self._types[id(kind)] = self._new_type(kind)
         return self._types[id(kind)]
 
-    def _new_type(self, kind: Any) -> Type | None:
+    def _new_type(self, kind: Any) -> SqlType | None:
         if isinstance(kind, list):
             return row_type(self._union(self._members(kind)))
         match kind.get("type") if isinstance(kind, Mapping) else None:
@@ -188,10 +188,10 @@ class _Avro:
                 )
                 if is_map and element is not None and len(element.parts) == 2:
                     parts = [of for _, of in element.parts]
-                    return Type("MAP", (("KEY", parts[0]), ("VALUE", parts[1])))
+                    return SqlType("MAP", (("KEY", parts[0]), ("VALUE", parts[1])))
                 return array_of(element)
             case "map":
-                return Type("MAP", (("KEY", SCALAR), ("VALUE", self._type(kind.get("values")))))
+                return SqlType("MAP", (("KEY", SCALAR), ("VALUE", self._type(kind.get("values")))))
             case str():
                 return SCALAR
         return None
@@ -223,14 +223,14 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
     from lineage_bridge_dagster.schemas.json_schema import json_node
     from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema
 
-    def of(node: JsonNode) -> Type | None:
+    def of(node: JsonNode) -> SqlType | None:
         match node.kind:
             case JsonKind.OBJECT | JsonKind.UNION:
                 return row_type(fields(node))
             case JsonKind.ARRAY:
                 return array_of(of(node.inner) if node.inner else None)
             case JsonKind.MAP:
-                return Type("MAP", (("KEY", SCALAR), ("VALUE", of(node.inner) if node.inner else None)))
+                return SqlType("MAP", (("KEY", SCALAR), ("VALUE", of(node.inner) if node.inner else None)))
             case JsonKind.ANY | JsonKind.UNKNOWN:
                 return None
         return SCALAR

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lineage_bridge_dagster.confluent.api.kafka_rest import ConsumerGroup, Link, Mirror, Topic, TopicConfig
+from lineage_bridge_dagster.confluent.api.kafka_rest import (
+    ClusterLink,
+    ConsumerGroup,
+    KafkaTopic,
+    Mirror,
+    TopicSetting,
+)
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, cluster_attributes, without_empty
@@ -29,7 +35,7 @@ from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 _ALWAYS_RECORDED = frozenset({"cleanup.policy", "retention.ms", "retention.bytes"})
 
 
-def configs_by_topic(configs: Iterable[TopicConfig]) -> dict[str, dict[str, str]]:
+def configs_by_topic(configs: Iterable[TopicSetting]) -> dict[str, dict[str, str]]:
     """Map each topic to its recorded settings, without sensitive ones."""
     found: dict[str, dict[str, str]] = {}
     for config in configs:
@@ -40,7 +46,7 @@ def configs_by_topic(configs: Iterable[TopicConfig]) -> dict[str, dict[str, str]
 
 
 def add_topics(
-    builder: Builder, place: Place, topics: Iterable[Topic], configs: Mapping[str, Mapping[str, str]]
+    builder: Builder, place: Place, topics: Iterable[KafkaTopic], configs: Mapping[str, Mapping[str, str]]
 ) -> None:
     """Add every topic of a cluster. Internal ones are marked, and removed at the end if unused."""
     for topic in topics:
@@ -158,7 +164,7 @@ def _registry(schema: Schema) -> dict[str, object]:
 
 
 def add_mirrors(
-    builder: Builder, place: Place, mirrors: Iterable[Mirror], links: Iterable[Link]
+    builder: Builder, place: Place, mirrors: Iterable[Mirror], links: Iterable[ClusterLink]
 ) -> list[str]:
     """Add edges from source topics to their mirrors in this cluster.
 

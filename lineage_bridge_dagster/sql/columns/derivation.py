@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lineage_bridge_dagster.sql.columns.relations import Relation, opaque, shown
 from lineage_bridge_dagster.sql.columns.statement import (
     ColumnLineage,
-    Context,
+    StatementContext,
     Writer,
     created_columns,
     merged_columns,
@@ -20,7 +20,7 @@ from lineage_bridge_dagster.sql.columns.statement import (
     view_relation,
     written_columns,
 )
-from lineage_bridge_dagster.sql.columns.tables import Column, Registered, Registry, TableCatalog
+from lineage_bridge_dagster.sql.columns.tables import Registered, Registry, TableCatalog, TableColumn
 from lineage_bridge_dagster.sql.flink.names import NameIndex, ResolvedStatement, resolve_statements
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
 from lineage_bridge_dagster.sql.flink.views import ViewCatalog
@@ -100,7 +100,7 @@ def derive_columns(
 def _by_names(schemas: Schemas | None) -> Registry:
     def registry(path: TablePath, _: Mapping[str, str]) -> Registered | None:
         names = schemas(path) if schemas else None
-        return None if names is None else Registered([Column(name) for name in names])
+        return None if names is None else Registered([TableColumn(name) for name in names])
 
     return registry
 
@@ -174,7 +174,7 @@ class _Deriver:
                     self._change(change, view)
         return _united(text, written, outputs)
 
-    def _apply(self, tree: Tree, context: Context) -> None:
+    def _apply(self, tree: Tree, context: StatementContext) -> None:
         path = context.canonical(tree.target(tree.child(tree.statement, 0)))
         before = self.tables.columns(path)
         self.tables.apply(tree, context.canonical, lambda: created_columns(tree, context))
@@ -203,8 +203,8 @@ class _Deriver:
         if replaces:
             self.version += 1
 
-    def _context(self, canonical: Callable[[TablePath], TablePath]) -> Context:
-        return Context(
+    def _context(self, canonical: Callable[[TablePath], TablePath]) -> StatementContext:
+        return StatementContext(
             self.tables.columns,
             self.tables.filled,
             self._columns,

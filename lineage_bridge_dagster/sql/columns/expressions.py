@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from lineage_bridge_dagster.lineage.columns import How, stronger
 from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
 from lineage_bridge_dagster.sql.columns.relations import Relation, origin_of, type_of
-from lineage_bridge_dagster.sql.columns.scopes import Scope
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of, field_type, item_type
+from lineage_bridge_dagster.sql.columns.scopes import QueryScope
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of, field_type, item_type
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 
 Queries = Mapping[str, Relation]
 """Columns of the queries that a WITH in scope names."""
 
-ReadQuery = Callable[[int, Queries, Scope | None], Relation]
+ReadQuery = Callable[[int, Queries, QueryScope | None], Relation]
 """Derives the columns of a query, given its node, the queries in scope and the enclosing scope."""
 
 # Flink's aggregate functions ("System (Built-in) Functions: Aggregate Functions").
@@ -56,7 +56,7 @@ class ExpressionReader:
     def origin(
         self,
         node: int,
-        scope: Scope,
+        scope: QueryScope,
         queries: Queries,
         *,
         keys: frozenset[str] | None = None,
@@ -139,7 +139,7 @@ class ExpressionReader:
         """Whether it is `MATCH_ROWTIME()`, the time of the last row of the match."""
         return self._tree.name(node).upper() == "MATCH_ROWTIME" and not self._tree.children(node)
 
-    def type(self, node: int, scope: Scope, queries: Queries, depth: int = 0) -> Type | None:
+    def type(self, node: int, scope: QueryScope, queries: Queries, depth: int = 0) -> SqlType | None:
         """Type of an expression, as far as the text tells it."""
         tree = self._tree
         if node == ABSENT:
@@ -150,13 +150,13 @@ class ExpressionReader:
         if kind == "ID":
             return scope.resolve(tree.path(node)).type
         if kind == "TYPE":
-            return Type.of(tree, node)
+            return SqlType.of(tree, node)
         if kind in QUERIES:
             columns = self._read_query(node, queries, scope)
             return type_of(columns[0]) if len(columns) == 1 else None
         name = tree.name(node).upper()
 
-        def of(child: int) -> Type | None:
+        def of(child: int) -> SqlType | None:
             return self.type(tree.child(node, child), scope, queries, depth + 1)
 
         if kind == "CAST" or name in ("CAST", "TRY_CAST"):
@@ -166,11 +166,11 @@ class ExpressionReader:
         if kind == "ITEM" or name == "ITEM":
             return item_type(of(0))
         if kind == "ROW":
-            return Type("ROW", tuple((f"EXPR${i}", of(i)) for i in range(len(children))))
+            return SqlType("ROW", tuple((f"EXPR${i}", of(i)) for i in range(len(children))))
         if kind == "ARRAY_VALUE_CONSTRUCTOR":
             return array_of(of(0))
         if kind == "MAP_VALUE_CONSTRUCTOR":
-            return Type("MAP", (("KEY", of(0)), ("VALUE", of(1))))
+            return SqlType("MAP", (("KEY", of(0)), ("VALUE", of(1))))
         if kind in ("ARRAY_QUERY_CONSTRUCTOR", "MULTISET_QUERY_CONSTRUCTOR"):
             return array_of(of(0))
         if kind in ("ARRAY_AGG", "COLLECT") or name in ("ARRAY_AGG", "COLLECT"):
@@ -178,7 +178,7 @@ class ExpressionReader:
         if name in ("MAP_KEYS", "MAP_VALUES", "MAP_ENTRIES"):
             return _of_map(name, of(0))
         if name == "STR_TO_MAP":
-            return Type("MAP", (("KEY", SCALAR), ("VALUE", SCALAR)))
+            return SqlType("MAP", (("KEY", SCALAR), ("VALUE", SCALAR)))
         if kind == "CASE":
             return _first(map(of, range(2, len(children))))
         if kind in _SAME_TYPE or name in _SAME_TYPE:
@@ -190,16 +190,16 @@ class ExpressionReader:
         return SCALAR if kind in _ARITHMETIC else None
 
 
-def _of_map(function: str, of: Type | None) -> Type | None:
+def _of_map(function: str, of: SqlType | None) -> SqlType | None:
     if of is None or of.kind != "MAP":
         return None
     (_, key), (_, value) = of.parts
     if function == "MAP_ENTRIES":
-        return array_of(Type("ROW", (("key", key), ("value", value))))
+        return array_of(SqlType("ROW", (("key", key), ("value", value))))
     return array_of(key if function == "MAP_KEYS" else value)
 
 
-def _first(types: Iterable[Type | None]) -> Type | None:
+def _first(types: Iterable[SqlType | None]) -> SqlType | None:
     """The type of values of one type, of which some are literals: `COALESCE(items, NULL)`."""
     found = list(types)
     return next((of for of in found if of is not None and of.kind != "SCALAR"), found[0] if found else None)

@@ -11,13 +11,20 @@ from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.origins import Origin, merged, partly, through, unknown
-from lineage_bridge_dagster.sql.columns.relations import Field, Relation, UnknownColumns, named, opaque, shown
-from lineage_bridge_dagster.sql.columns.scopes import FromClause, Scope
-from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.columns.relations import (
+    KnownColumn,
+    Relation,
+    UnknownColumns,
+    named,
+    opaque,
+    shown,
+)
+from lineage_bridge_dagster.sql.columns.scopes import FromClause, QueryScope
+from lineage_bridge_dagster.sql.columns.types import SqlType
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
-Outputs = tuple[tuple[str, Type | None], ...]
+Outputs = tuple[tuple[str, SqlType | None], ...]
 """A model's output columns."""
 
 Models = Callable[[TablePath], Outputs | None]
@@ -114,7 +121,7 @@ def function_relation(arguments: Arguments, origin: Callable[[int], Origin], mod
         query = merged(origin(value) for value in values[1:])
         table = shown(arguments.tree.path(values[0])) if values else ""
         found = partly(through(query, How.EXPRESSION), f"it derives from the external table {table}, too")
-        return (Field("search_results", found),)
+        return (KnownColumn("search_results", found),)
     reason = f"the outputs of function {arguments.name} are not declared"
     if not tables:
         return opaque(reason)
@@ -123,7 +130,7 @@ def function_relation(arguments: Arguments, origin: Callable[[int], Origin], mod
 
 def _window(arguments: Arguments, source: FromClause) -> Relation:
     time = through(_described(arguments, source), How.EXPRESSION)
-    return (*source.star, *(Field(column, time) for column in _WINDOW_COLUMNS))
+    return (*source.star, *(KnownColumn(column, time) for column in _WINDOW_COLUMNS))
 
 
 def _model(
@@ -137,7 +144,7 @@ def _model(
     if outputs is None:
         rest: Relation = opaque(f"the outputs of model {shown(model) or '(unnamed)'} are not declared")
     else:
-        rest = tuple(Field(name, features, type=of) for name, of in outputs)
+        rest = tuple(KnownColumn(name, features, type=of) for name, of in outputs)
     return named((column, False) for column in (*(source.star if source else ()), *rest))
 
 
@@ -145,26 +152,26 @@ def _vector_search(arguments: Arguments, source: FromClause, origin: Callable[[i
     """The columns of the rows that are found, then their score."""
     query = merged(origin(value) for value in arguments.values())
     score = through(merged([_described(arguments, source), query]), How.EXPRESSION)
-    return (*source.star, Field("score", score))
+    return (*source.star, KnownColumn("score", score))
 
 
 def _process_table_function(
     arguments: Arguments, tables: list[tuple[FromClause, list[TablePath]]], reason: str
 ) -> Relation:
     """The columns that partition each table, what the function returns, then `rowtime` with ON_TIME."""
-    keys = [Scope(source).resolve(key[-1:]) for source, by in tables for key in by]
+    keys = [QueryScope(source).resolve(key[-1:]) for source, by in tables for key in by]
     time = arguments.descriptors("ON_TIME")
     rowtime: Relation = ()
     if time:
-        scopes = (Scope(source) for source, _ in tables)
+        scopes = (QueryScope(source) for source, _ in tables)
         origins = [scope.resolve(time[0]).origin for scope in scopes]
         found = next((o for o in origins if o.complete), origins[0])
-        rowtime = (Field("rowtime", through(found, How.EXPRESSION)),)
+        rowtime = (KnownColumn("rowtime", through(found, How.EXPRESSION)),)
     first = named((key, False) for key in keys)
     return (*first, UnknownColumns(origin=unknown(reason)), *rowtime)
 
 
 def _described(arguments: Arguments, source: FromClause) -> Origin:
     """Origin of the columns in the DESCRIPTOR."""
-    scope = Scope(source)
+    scope = QueryScope(source)
     return merged(scope.resolve(path).origin for path in arguments.descriptors())

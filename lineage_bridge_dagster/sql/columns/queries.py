@@ -11,7 +11,7 @@ from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
 from lineage_bridge_dagster.sql.columns.relations import (
     MAX_COLUMNS,
     TOO_MANY,
-    Field,
+    KnownColumn,
     Relation,
     UnknownColumns,
     named,
@@ -19,7 +19,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
     renamed,
     united,
 )
-from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, Scope, joined
+from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, QueryScope, joined
 from lineage_bridge_dagster.sql.columns.types import SCALAR, unnested
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
@@ -57,10 +57,12 @@ class QueryReader:
         self._tables = tables
         self._models = models
         self._depth = 0
-        self._known: dict[int, tuple[Queries, Scope | None, Relation]] = {}
+        self._known: dict[int, tuple[Queries, QueryScope | None, Relation]] = {}
         self.expressions = ExpressionReader(tree, self.relation)
 
-    def relation(self, node: int, queries: Queries | None = None, outer: Scope | None = None) -> Relation:
+    def relation(
+        self, node: int, queries: Queries | None = None, outer: QueryScope | None = None
+    ) -> Relation:
         """The columns of a query.
 
         Args:
@@ -84,7 +86,7 @@ class QueryReader:
         finally:
             self._depth -= 1
 
-    def _relation(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
+    def _relation(self, node: int, queries: Queries, outer: QueryScope | None) -> Relation:
         tree = self._tree
         kind = tree.kind(node)
         if kind == "SELECT":
@@ -103,7 +105,7 @@ class QueryReader:
                 left = tree.child(left, 0)
             return self.relation(left, queries, outer)
         if kind == "VALUES":
-            scope = Scope(FromClause(), outer)
+            scope = QueryScope(FromClause(), outer)
             rows = [
                 named((self._value(value, scope, queries), False) for value in tree.children(row))
                 for row in tree.children(node)
@@ -113,9 +115,9 @@ class QueryReader:
             return self._from(tree.child(node, 0), queries, outer).star
         return opaque("its query is not understood")
 
-    def _value(self, node: int, scope: Scope, queries: Queries) -> Field:
+    def _value(self, node: int, scope: QueryScope, queries: Queries) -> KnownColumn:
         origin = self.expressions.origin(node, scope, queries)
-        return Field(None, origin, type=self.expressions.type(node, scope, queries))
+        return KnownColumn(None, origin, type=self.expressions.type(node, scope, queries))
 
     def _branches(self, node: int, kind: str) -> list[int]:
         """Operands of `a UNION b UNION c ...`; generated chains are too long for recursion."""
@@ -127,7 +129,7 @@ class QueryReader:
         branches.append(node)
         return branches[::-1]
 
-    def _with(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
+    def _with(self, node: int, queries: Queries, outer: QueryScope | None) -> Relation:
         tree = self._tree
         items, body = tree.children(node)[:2]
         visible = dict(queries)
@@ -143,7 +145,7 @@ class QueryReader:
         return self.relation(body, visible, outer)
 
     def _recursive(
-        self, query: int, name: str, columns: Sequence[str], queries: Queries, outer: Scope | None
+        self, query: int, name: str, columns: Sequence[str], queries: Queries, outer: QueryScope | None
     ) -> Relation:
         """Columns of a query that reads itself: those of its first branch, until nothing is added."""
         first = self._branches(query, self._tree.kind(query))[0]
@@ -155,18 +157,18 @@ class QueryReader:
             relation = extended
         return opaque("its recursive query is not understood")
 
-    def _select(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
+    def _select(self, node: int, queries: Queries, outer: QueryScope | None) -> Relation:
         tree = self._tree
         children = tree.children(node)
         source = self._from(children[0], queries, outer) if children[0] != ABSENT else FromClause()
-        scope = Scope(source, outer)
+        scope = QueryScope(source, outer)
         windows = {
             path[-1]: window
             for window in tree.children(children[5])
             if (path := tree.path(tree.child(window, 0)))
         }
         keys = self._group_keys(children[3])
-        items: list[tuple[Field | UnknownColumns, bool]] = []
+        items: list[tuple[KnownColumn | UnknownColumns, bool]] = []
         for item in tree.children(children[1]):
             path = tree.path(item)
             if path and path[-1] == "":
@@ -175,7 +177,7 @@ class QueryReader:
             else:
                 name, aliased = self._item_name(item)
                 origin = self.expressions.origin(item, scope, queries, keys=keys, windows=windows)
-                field = Field(name, origin, type=self.expressions.type(item, scope, queries))
+                field = KnownColumn(name, origin, type=self.expressions.type(item, scope, queries))
                 items.append((field, aliased))
             if len(items) > MAX_COLUMNS:
                 return opaque(TOO_MANY)
@@ -210,7 +212,7 @@ class QueryReader:
         return frozenset(names)
 
     def _from(
-        self, node: int, queries: Queries, outer: Scope | None, lateral: Scope | None = None
+        self, node: int, queries: Queries, outer: QueryScope | None, lateral: QueryScope | None = None
     ) -> FromClause:
         """A FROM clause or a part of one.
 
@@ -229,7 +231,7 @@ class QueryReader:
             self._depth -= 1
 
     def _from_part(
-        self, node: int, queries: Queries, outer: Scope | None, lateral: Scope | None
+        self, node: int, queries: Queries, outer: QueryScope | None, lateral: QueryScope | None
     ) -> FromClause:
         tree = self._tree
         kind = tree.kind(node)
@@ -251,10 +253,10 @@ class QueryReader:
         if kind == "LATERAL":
             return self._from(first, queries, lateral or outer, lateral)
         if kind == "UNNEST":
-            return _single(self._unnest(node, queries, lateral or Scope(FromClause(), outer)))
+            return _single(self._unnest(node, queries, lateral or QueryScope(FromClause(), outer)))
         if kind == "COLLECTION_TABLE":
             arguments = Arguments(self._tree, first, lambda node: self._from(node, queries, outer))
-            scope = lateral or outer or Scope(FromClause())
+            scope = lateral or outer or QueryScope(FromClause())
 
             def origin(node: int) -> Origin:
                 return self.expressions.origin(node, scope, queries)
@@ -270,7 +272,7 @@ class QueryReader:
         """UNNEST and VALUES with one column name it by their alias (Calcite's AliasNamespace)."""
         while self._tree.kind(node) == "LATERAL":
             node = self._tree.child(node, 0)
-        sole = len(relation) == 1 and isinstance(relation[0], Field)
+        sole = len(relation) == 1 and isinstance(relation[0], KnownColumn)
         return [alias] if sole and self._tree.kind(node) in ("UNNEST", "VALUES") else []
 
     def _table(self, path: TablePath, queries: Queries) -> FromClause:
@@ -280,7 +282,9 @@ class QueryReader:
             item = self._tables(path)
         return FromClause((item,), item.relation)
 
-    def _join(self, node: int, queries: Queries, outer: Scope | None, lateral: Scope | None) -> FromClause:
+    def _join(
+        self, node: int, queries: Queries, outer: QueryScope | None, lateral: QueryScope | None
+    ) -> FromClause:
         tree = self._tree
         chain: list[int] = []
         while tree.kind(node) == "JOIN":
@@ -288,7 +292,7 @@ class QueryReader:
             node = tree.child(node, 0)
         left = self._from(node, queries, outer, lateral)
         for join in reversed(chain):
-            preceding = Scope(left, lateral or outer)
+            preceding = QueryScope(left, lateral or outer)
             right = self._from(tree.child(join, 3), queries, outer, preceding)
             kind = tree.name(join)
             using: list[str] = []
@@ -299,23 +303,23 @@ class QueryReader:
                 left = FromClause(left.items, opaque(TOO_MANY))
         return left
 
-    def _unnest(self, node: int, queries: Queries, scope: Scope) -> Relation:
+    def _unnest(self, node: int, queries: Queries, scope: QueryScope) -> Relation:
         children = self._tree.children(node)
         origins = [self.expressions.origin(child, scope, queries) for child in children]
         columns = [unnested(self.expressions.type(child, scope, queries)) for child in children]
-        ordinality = [Field("ORDINALITY", through(merged(origins), How.EXPRESSION), type=SCALAR)]
+        ordinality = [KnownColumn("ORDINALITY", through(merged(origins), How.EXPRESSION), type=SCALAR)]
         ordinality = ordinality if self._tree.name(node) else []
-        items: list[tuple[Field | UnknownColumns, bool]] = []
+        items: list[tuple[KnownColumn | UnknownColumns, bool]] = []
         for origin, of in zip(origins, columns, strict=True):
             element = through(origin, How.EXPRESSION)
             if of is None:
                 # Whatever their names: each column's values are the collection's.
                 items.append((UnknownColumns(origin=element), False))
             else:
-                items.extend((Field(name, element, type=kind), False) for name, kind in of)
+                items.extend((KnownColumn(name, element, type=kind), False) for name, kind in of)
         return named([*items, *((field, False) for field in ordinality)])
 
-    def _match(self, node: int, queries: Queries, outer: Scope | None) -> Relation:
+    def _match(self, node: int, queries: Queries, outer: QueryScope | None) -> Relation:
         """MATCH_RECOGNIZE with one row per match, the only mode in Flink: partition columns, measures."""
         tree = self._tree
         children = tree.children(node)
@@ -323,16 +327,16 @@ class QueryReader:
         definitions = (tree.child(definition, 1) for definition in tree.children(children[_DEFINE]))
         variables = self._identifiers([children[_PATTERN], children[_SUBSET], *definitions], qualified=True)
         order = tree.children(children[_ORDER])
-        time = self.expressions.origin(order[0], Scope(source), queries) if order else None
-        scope = Scope(source, outer, variables, time)
-        items: list[tuple[Field | UnknownColumns, bool]] = []
+        time = self.expressions.origin(order[0], QueryScope(source), queries) if order else None
+        scope = QueryScope(source, outer, variables, time)
+        items: list[tuple[KnownColumn | UnknownColumns, bool]] = []
         for column in tree.children(children[_PARTITION]):
             path = tree.path(column)
             origin = self.expressions.origin(column, scope, queries)
-            items.append((Field(path[-1] if path else None, origin), False))
+            items.append((KnownColumn(path[-1] if path else None, origin), False))
         for measure in tree.children(children[_MEASURES]):
             name, aliased = self._item_name(measure)
-            items.append((Field(name, self.expressions.origin(measure, scope, queries)), aliased))
+            items.append((KnownColumn(name, self.expressions.origin(measure, scope, queries)), aliased))
         return named(items)
 
 

@@ -1,6 +1,6 @@
 """Relations: a query's columns. Pure.
 
-Not every table's schema is known, so a relation consists of `Field`s, which are known columns, and
+Not every table's schema is known, so a relation consists of `KnownColumn`s, which are known columns, and
 `UnknownColumns`, which represent any number of others.
 """
 
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, column_of, merged, partly, unknown
-from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.columns.types import SqlType
 from lineage_bridge_dagster.sql.flink.names import known_part
 from lineage_bridge_dagster.sql.statement import TablePath
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class KnownColumn:
     """A known column of a relation.
 
     Attributes:
@@ -29,7 +29,7 @@ class Field:
     name: str | None
     origin: Origin
     certain: bool = True
-    type: Type | None = None
+    type: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class UnknownColumns:
         return partly(origin, self.open) if self.open else origin
 
 
-Relation = tuple[Field | UnknownColumns, ...]
+Relation = tuple[KnownColumn | UnknownColumns, ...]
 
 MAX_COLUMNS = 5_000
 """Most columns of a query: `SELECT *` of joins of `SELECT *` of joins ... doubles with every level."""
@@ -76,23 +76,23 @@ def shown(path: TablePath) -> str:
     return ".".join(known_part(path))
 
 
-def lookup(relation: Sequence[Field | UnknownColumns], name: str) -> Field | None:
+def lookup(relation: Sequence[KnownColumn | UnknownColumns], name: str) -> KnownColumn | None:
     """A relation's column of that name; None when it has none."""
-    fields = [column for column in relation if isinstance(column, Field) and column.name == name]
+    fields = [column for column in relation if isinstance(column, KnownColumn) and column.name == name]
     if fields:
         return fields[0] if len(fields) == 1 and fields[0].certain else ambiguous(name)
     others = unknown_columns(relation)
     if not others:
         return None
-    return Field(name, others[0].column(name)) if len(others) == 1 else ambiguous(name)
+    return KnownColumn(name, others[0].column(name)) if len(others) == 1 else ambiguous(name)
 
 
-def ambiguous(name: str) -> Field:
+def ambiguous(name: str) -> KnownColumn:
     """A column that can be one of several."""
-    return Field(name, unknown(f"{name} can be a column of several tables, one of which is unknown"))
+    return KnownColumn(name, unknown(f"{name} can be a column of several tables, one of which is unknown"))
 
 
-def named(items: Iterable[tuple[Field | UnknownColumns, bool]]) -> Relation:
+def named(items: Iterable[tuple[KnownColumn | UnknownColumns, bool]]) -> Relation:
     """The columns of a select list, named as Calcite names them.
 
     An expression without alias is `EXPR$` and its position; a name already in use gets a number appended.
@@ -101,7 +101,7 @@ def named(items: Iterable[tuple[Field | UnknownColumns, bool]]) -> Relation:
         items: Each column with whether it has an alias.
     """
     used: set[str] = set()
-    relation: list[Field | UnknownColumns] = []
+    relation: list[KnownColumn | UnknownColumns] = []
     after_unknown = False
     for item, aliased in items:
         if isinstance(item, UnknownColumns):
@@ -110,14 +110,14 @@ def named(items: Iterable[tuple[Field | UnknownColumns, bool]]) -> Relation:
         elif after_unknown:
             # Its position, and whether its name is in use, cannot be determined. An alias is taken to be
             # unique, as its author intended.
-            relation.append(Field(item.name, item.origin, aliased and item.certain, item.type))
+            relation.append(KnownColumn(item.name, item.origin, aliased and item.certain, item.type))
         else:
             original = item.name if item.name is not None else f"EXPR${len(relation)}"
             name, attempt = original, 0
             while name in used:
                 name, attempt = f"{original}{attempt}", attempt + 1
             used.add(name)
-            relation.append(Field(name, item.origin, item.certain, item.type))
+            relation.append(KnownColumn(name, item.origin, item.certain, item.type))
     return tuple(relation)
 
 
@@ -127,13 +127,13 @@ def renamed(relation: Relation, names: Sequence[str]) -> Relation:
         return relation
     if is_fully_known(relation) and len(relation) == len(names):
         return tuple(
-            Field(name, origin_of(column), type=type_of(column))
+            KnownColumn(name, origin_of(column), type=type_of(column))
             for name, column in zip(names, relation, strict=True)
         )
     if len(relation) == 1 and isinstance(relation[0], UnknownColumns) and relation[0].table is None:
-        return tuple(Field(name, relation[0].column(name)) for name in names)
+        return tuple(KnownColumn(name, relation[0].column(name)) for name in names)
     return tuple(
-        Field(name, origin) for name, origin in zip(names, aligned(relation, len(names)), strict=True)
+        KnownColumn(name, origin) for name, origin in zip(names, aligned(relation, len(names)), strict=True)
     )
 
 
@@ -159,20 +159,20 @@ def is_fully_known(relation: Relation) -> bool:
     return not unknown_columns(relation)
 
 
-def origin_of(column: Field | UnknownColumns) -> Origin:
+def origin_of(column: KnownColumn | UnknownColumns) -> Origin:
     """Origin of a column that is identified by its position."""
-    return column.origin if isinstance(column, Field) else unknown(column.reason)
+    return column.origin if isinstance(column, KnownColumn) else unknown(column.reason)
 
 
-def type_of(column: Field | UnknownColumns) -> Type | None:
+def type_of(column: KnownColumn | UnknownColumns) -> SqlType | None:
     """Type of a column that is identified by its position."""
-    return column.type if isinstance(column, Field) else None
+    return column.type if isinstance(column, KnownColumn) else None
 
 
 def known_columns(relation: Relation) -> Iterator[tuple[str, Origin]]:
     """Columns whose names are certain."""
     for column in relation:
-        if isinstance(column, Field) and column.certain and column.name is not None:
+        if isinstance(column, KnownColumn) and column.certain and column.name is not None:
             yield column.name, column.origin
 
 
@@ -187,10 +187,10 @@ def united(relations: Sequence[Relation]) -> Relation:
     first = relations[0]
     if all(is_fully_known(r) and len(r) == len(first) for r in relations):
         return tuple(
-            Field(
-                column.name if isinstance(column, Field) else None,
+            KnownColumn(
+                column.name if isinstance(column, KnownColumn) else None,
                 merged(origin_of(r[i]) for r in relations),
-                not isinstance(column, Field) or column.certain,
+                not isinstance(column, KnownColumn) or column.certain,
                 next(filter(None, (type_of(r[i]) for r in relations)), None),
             )
             for i, column in enumerate(first)
@@ -199,13 +199,13 @@ def united(relations: Sequence[Relation]) -> Relation:
     gaps = [column for relation in relations for column in unknown_columns(relation)]
     reason = gaps[0].reason if gaps else "the branches of a set operation differ in their number of columns"
     return tuple(
-        Field(column.name, partly(column.origin, reason), column.certain, column.type)
-        if isinstance(column, Field)
+        KnownColumn(column.name, partly(column.origin, reason), column.certain, column.type)
+        if isinstance(column, KnownColumn)
         else UnknownColumns(column.table, column.origin, reason)
         for column in first
     )
 
 
-def unknown_columns(relation: Iterable[Field | UnknownColumns]) -> list[UnknownColumns]:
+def unknown_columns(relation: Iterable[KnownColumn | UnknownColumns]) -> list[UnknownColumns]:
     """The unknown columns of a relation."""
     return [column for column in relation if isinstance(column, UnknownColumns)]

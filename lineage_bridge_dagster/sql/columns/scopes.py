@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.origins import Origin, column_of, merged, partly, through, unknown
 from lineage_bridge_dagster.sql.columns.relations import (
-    Field,
+    KnownColumn,
     Relation,
     UnknownColumns,
     ambiguous,
@@ -60,7 +60,7 @@ class FromClause:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class QueryScope:
     """Where the names in an expression are looked up: a FROM clause, then those of the enclosing queries.
 
     Attributes:
@@ -71,11 +71,11 @@ class Scope:
     """
 
     source: FromClause
-    outer: Scope | None = None
+    outer: QueryScope | None = None
     variables: frozenset[str] = frozenset()
     time: Origin | None = None
 
-    def resolve(self, path: TablePath) -> Field:
+    def resolve(self, path: TablePath) -> KnownColumn:
         """A column, or a field of a row column, as named in an expression."""
         if len(path) > 1:
             if path[0] in self.variables:
@@ -93,11 +93,11 @@ class Scope:
         row = self.resolve(qualifier)
         origin = through(row.origin, How.EXPRESSION)
         if row.type is not None and row.type.kind == "ROW":
-            return tuple(Field(name, origin, type=of) for name, of in row.type.parts)
+            return tuple(KnownColumn(name, origin, type=of) for name, of in row.type.parts)
         return (UnknownColumns(origin=partly(origin, f"the fields of {shown(qualifier)} are unknown")),)
 
-    def _levels(self) -> Iterator[Scope]:
-        scope: Scope | None = self
+    def _levels(self) -> Iterator[QueryScope]:
+        scope: QueryScope | None = self
         while scope is not None:
             yield scope
             scope = scope.outer
@@ -107,7 +107,7 @@ class Scope:
             return [item for item in self.source.items if item.alias == qualifier[0]]
         return [item for item in self.source.items if item.path[-len(qualifier) :] == qualifier]
 
-    def _qualified(self, path: TablePath) -> Field | None:
+    def _qualified(self, path: TablePath) -> KnownColumn | None:
         for scope in self._levels():
             for length in range(len(path) - 1, 0, -1):
                 items = scope._items(path[:length])
@@ -117,15 +117,15 @@ class Scope:
                     return _nested(_column_of(items[0], path[length]), path[length + 1 :])
         return None
 
-    def _column(self, name: str) -> Field:
+    def _column(self, name: str) -> KnownColumn:
         for scope in self._levels():
             star = scope.source.star
             found = lookup(star, name)
-            if found is not None and any(isinstance(c, Field) and c.name == name for c in star):
+            if found is not None and any(isinstance(c, KnownColumn) and c.name == name for c in star):
                 return found
             tables = {item.table for item in scope.source.items}
             if name == ROWTIME and len(tables) == 1 and None not in tables:
-                return Field(name, merged(column_of(table, name) for table in tables if table))
+                return KnownColumn(name, merged(column_of(table, name) for table in tables if table))
             if found is None and (found := lookup([c for i in scope.source.items for c in i.hidden], name)):
                 return found
             if found is not None:
@@ -153,36 +153,36 @@ def joined(left: FromClause, right: FromClause, kind: str, using: Sequence[str])
     if kind.startswith("NATURAL "):
         if not (is_fully_known(left.star) and is_fully_known(right.star)):
             return FromClause(items, opaque("a side of NATURAL JOIN has unknown columns"))
-        names = {column.name for column in right.star if isinstance(column, Field)}
-        using = [c.name for c in left.star if isinstance(c, Field) and c.name and c.name in names]
+        names = {column.name for column in right.star if isinstance(column, KnownColumn)}
+        using = [c.name for c in left.star if isinstance(c, KnownColumn) and c.name and c.name in names]
     common = []
     for name in using:
         sides = [lookup(side.star, name) or missing(name) for side in (left, right)]
         # Calcite makes it COALESCE(left, right) for every kind of join.
         origin = through(merged(side.origin for side in sides), How.EXPRESSION)
-        common.append(Field(name, origin, type=sides[0].type))
+        common.append(KnownColumn(name, origin, type=sides[0].type))
     rest = (c for c in (*left.star, *right.star) if isinstance(c, UnknownColumns) or c.name not in using)
     return FromClause(items, (*common, *rest))
 
 
-def missing(name: str) -> Field:
+def missing(name: str) -> KnownColumn:
     """A column that the tables in scope do not have."""
-    return Field(name, unknown(f"there is no column {name}"))
+    return KnownColumn(name, unknown(f"there is no column {name}"))
 
 
-def _nested(field: Field, path: TablePath) -> Field:
+def _nested(field: KnownColumn, path: TablePath) -> KnownColumn:
     """A field of a row column, by its path within the row."""
     if not path:
         return field
     of = field.type
     for name in path:
         of = field_type(of, name)
-    return Field(path[-1], through(field.origin, How.EXPRESSION), type=of)
+    return KnownColumn(path[-1], through(field.origin, How.EXPRESSION), type=of)
 
 
-def _column_of(item: FromItem, name: str) -> Field:
+def _column_of(item: FromItem, name: str) -> KnownColumn:
     found = lookup(item.relation, name) or lookup(item.hidden, name)
     if found is None:
         table = item.table if name == ROWTIME else None
-        return Field(name, column_of(table, name)) if table else missing(name)
+        return KnownColumn(name, column_of(table, name)) if table else missing(name)
     return found

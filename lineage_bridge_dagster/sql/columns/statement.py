@@ -21,7 +21,7 @@ from lineage_bridge_dagster.sql.columns.origins import (
 )
 from lineage_bridge_dagster.sql.columns.queries import QueryReader
 from lineage_bridge_dagster.sql.columns.relations import (
-    Field,
+    KnownColumn,
     Relation,
     UnknownColumns,
     aligned,
@@ -32,13 +32,13 @@ from lineage_bridge_dagster.sql.columns.relations import (
     shown,
     unknown_columns,
 )
-from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, Scope
-from lineage_bridge_dagster.sql.columns.tables import HIDDEN, RAW_KEY, Column, columns_of, created
+from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, QueryScope
+from lineage_bridge_dagster.sql.columns.tables import HIDDEN, RAW_KEY, TableColumn, columns_of, created
 from lineage_bridge_dagster.sql.flink.tables import readable_kind
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
-Tables = Callable[[TablePath], Sequence[Column] | None]
+Tables = Callable[[TablePath], Sequence[TableColumn] | None]
 """A table -> its columns in order, None when they are unknown."""
 
 Views = Callable[[TablePath], Relation | None]
@@ -105,7 +105,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class StatementContext:
     """The tables, views and models that a statement's names refer to.
 
     Attributes:
@@ -133,7 +133,7 @@ class Context:
             return FromItem(name[-1], name, (UnknownColumns(path),), path)
         star, hidden = (
             tuple(
-                Field(c.name, column_of(path, c.name), type=c.type)
+                KnownColumn(c.name, column_of(path, c.name), type=c.type)
                 for c in columns
                 if (c.how == HIDDEN) is is_hidden
             )
@@ -142,7 +142,7 @@ class Context:
         return FromItem(name[-1], name, star, path, hidden)
 
 
-def written_columns(tree: Tree, context: Context) -> tuple[Writer, ...]:
+def written_columns(tree: Tree, context: StatementContext) -> tuple[Writer, ...]:
     """The columns that a statement writes, with their lineage, in the order of the statement.
 
     Never fails; a plain query writes nothing (see `output_columns`).
@@ -163,27 +163,27 @@ def merged_columns(columns: Iterable[ColumnLineage]) -> tuple[ColumnLineage, ...
     )
 
 
-def output_columns(tree: Tree, context: Context) -> Relation:
+def output_columns(tree: Tree, context: StatementContext) -> Relation:
     """The columns that a statement's query returns, in order, whether or not they are written."""
     root = tree.statement
     has_target = tree.kind(root) in {"INSERT"} | _TABLE_QUERIES | _VIEWS
     return _derive(tree, tree.child(root, 1) if has_target else root, context)
 
 
-def view_relation(tree: Tree, context: Context) -> Relation:
+def view_relation(tree: Tree, context: StatementContext) -> Relation:
     """The columns of the view that `CREATE VIEW` or `ALTER VIEW ... AS` defines."""
     root = tree.statement
     names = tree.names(tree.children(tree.child(root, 2)))
     return renamed(_derive(tree, tree.child(root, 1), context), names)
 
 
-def created_columns(tree: Tree, context: Context) -> list[Column] | None:
+def created_columns(tree: Tree, context: StatementContext) -> list[TableColumn] | None:
     """The columns of the table that `CREATE TABLE ... AS` creates; None when some are unknown."""
     root = tree.statement
     return created(columns_of(tree, tree.child(root, 2)), _derive(tree, tree.child(root, 1), context))
 
 
-def _derive(tree: Tree, query: int, context: Context) -> Relation:
+def _derive(tree: Tree, query: int, context: StatementContext) -> Relation:
     try:
         return QueryReader(tree, context.table, context.models).relation(query)
     except RecursionError:
@@ -191,7 +191,7 @@ def _derive(tree: Tree, query: int, context: Context) -> Relation:
         return opaque("its query is nested too deeply")
 
 
-def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
+def _writer(tree: Tree, node: int, context: StatementContext) -> Writer | None:
     kind = tree.kind(node)
     target = tree.target(tree.child(node, 0))
     if not target or kind not in {"INSERT", "UPDATE"} | _TABLE_QUERIES | _VIEWS:
@@ -213,7 +213,9 @@ def _writer(tree: Tree, node: int, context: Context) -> Writer | None:
     return Writer.of(shown_kind, path, columns)
 
 
-def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> tuple[list[str], Relation] | None:
+def _filled(
+    tree: Tree, node: int, path: TablePath, context: StatementContext
+) -> tuple[list[str], Relation] | None:
     """The columns that an INSERT fills by position, and those of its query; None when they are unknown.
 
     The columns filled are the listed ones, else the table's own. Flink accepts only as many in the query. If
@@ -224,7 +226,7 @@ def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> tuple[l
     if sinks is None:
         return None
 
-    def keyless(of: TablePath) -> Sequence[Column] | None:
+    def keyless(of: TablePath) -> Sequence[TableColumn] | None:
         columns = context.tables(of)
         return columns if columns is None else [c for c in columns if c.how != RAW_KEY]
 
@@ -241,19 +243,23 @@ def _filled(tree: Tree, node: int, path: TablePath, context: Context) -> tuple[l
     return names, relation
 
 
-def _sink_columns(tree: Tree, node: int, path: TablePath, context: Context) -> Sequence[Column] | None:
+def _sink_columns(
+    tree: Tree, node: int, path: TablePath, context: StatementContext
+) -> Sequence[TableColumn] | None:
     listed = tree.child(node, 2)
     if listed != ABSENT:
         # The first part: a listed column can be a nested field.
-        return [Column(name[0]) for column in tree.children(listed) if (name := tree.path(column))]
+        return [TableColumn(name[0]) for column in tree.children(listed) if (name := tree.path(column))]
     columns = context.sinks(path)
     partitions = tree.path(tree.child(node, 3))
     return None if columns is None else [c for c in columns if c.filled and c.name not in partitions]
 
 
-def _updated(tree: Tree, node: int, target: TablePath, context: Context) -> Iterator[tuple[str, Origin]]:
+def _updated(
+    tree: Tree, node: int, target: TablePath, context: StatementContext
+) -> Iterator[tuple[str, Origin]]:
     item = context.table(target)
-    scope = Scope(FromClause((item,), item.relation))
+    scope = QueryScope(FromClause((item,), item.relation))
     expressions = QueryReader(tree, context.table, context.models).expressions
     columns, values = tree.children(tree.child(node, 1)), tree.children(tree.child(node, 2))
     for column, value in zip(columns, values, strict=False):

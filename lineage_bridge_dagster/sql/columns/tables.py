@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.sql.columns.functions import Outputs
-from lineage_bridge_dagster.sql.columns.relations import Field, Relation, known_columns
-from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.columns.relations import KnownColumn, Relation, known_columns
+from lineage_bridge_dagster.sql.columns.types import SqlType
 from lineage_bridge_dagster.sql.flink.tree import Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
@@ -15,13 +15,13 @@ _CREATES = frozenset({"SqlCreateTable", "SqlCreateTableLike"})
 _ALTERS = frozenset({"SqlAlterTableAdd", "SqlAlterTableModify", "SqlAlterTableDropColumn"})
 
 RAW_KEY = "RAW KEY"
-"""`Column.how` for the key of records if neither a schema nor a CREATE TABLE declares it."""
+"""`TableColumn.how` for the key of records if neither a schema nor a CREATE TABLE declares it."""
 HIDDEN = "HIDDEN"
-"""`Column.how` for a column that `*` leaves out: it is there by another name, or may no longer exist."""
+"""`TableColumn.how` for a column that `*` leaves out: it is there by another name, or may no longer exist."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     Attributes:
@@ -33,7 +33,7 @@ class Column:
 
     name: str
     how: str = ""
-    type: Type | None = None
+    type: SqlType | None = None
 
     @property
     def filled(self) -> bool:
@@ -50,34 +50,36 @@ class Registered:
         ordered: Whether an INSERT by position can rely on that order.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     ordered: bool = True
 
 
 Registry = Callable[[TablePath, Mapping[str, str]], Registered | None]
 """A table and its options -> its registered columns, None when they are unknown."""
 
-_Change = Callable[[Sequence[Column]], Sequence[Column]]
+_Change = Callable[[Sequence[TableColumn]], Sequence[TableColumn]]
 
 
-def columns_of(tree: Tree, columns: int) -> list[Column]:
+def columns_of(tree: Tree, columns: int) -> list[TableColumn]:
     """A list of declared columns; a name alone has no type."""
     return [column for node in tree.children(columns) if (column := _column(tree, node)) is not None]
 
 
-def created(declared: Sequence[Column], query: Relation) -> list[Column] | None:
+def created(declared: Sequence[TableColumn], query: Relation) -> list[TableColumn] | None:
     """Columns of a table created from a query; None when some are unknown.
 
     Names alone put the query's columns into another order. Declared columns come before the query's, except
     those that give one of these a type (Flink's MergeTableAsUtil).
     """
-    found = [Column(c.name, type=c.type) for c in query if isinstance(c, Field) and c.name is not None]
+    found = [
+        TableColumn(c.name, type=c.type) for c in query if isinstance(c, KnownColumn) and c.name is not None
+    ]
     if len(list(known_columns(query))) != len(query):
         return None
     names = {column.name for column in found}
     if declared and all(column.how == "NAME" for column in declared):
         by_name = {column.name: column for column in found}
-        return [by_name.get(column.name, Column(column.name)) for column in declared]
+        return [by_name.get(column.name, TableColumn(column.name)) for column in declared]
     typed = {column.name: column for column in declared if column.name in names}
     new = [column for column in declared if column.name not in names]
     return [*new, *(typed.get(column.name, column) for column in found)]
@@ -98,14 +100,14 @@ class TableCatalog:
     """
 
     registry: Registry
-    first: dict[TablePath, Sequence[Column]] = field(default_factory=dict)
-    permanent: dict[TablePath, Sequence[Column] | None] = field(default_factory=dict)
-    temporary: dict[TablePath, Sequence[Column] | None] = field(default_factory=dict)
+    first: dict[TablePath, Sequence[TableColumn]] = field(default_factory=dict)
+    permanent: dict[TablePath, Sequence[TableColumn] | None] = field(default_factory=dict)
+    temporary: dict[TablePath, Sequence[TableColumn] | None] = field(default_factory=dict)
     altered: dict[TablePath, list[_Change]] = field(default_factory=dict)
     options: dict[TablePath, dict[str, str]] = field(default_factory=dict)
     models: dict[TablePath, Outputs] = field(default_factory=dict)
 
-    def columns(self, path: TablePath) -> Sequence[Column] | None:
+    def columns(self, path: TablePath) -> Sequence[TableColumn] | None:
         """The columns of a table; None when they are unknown.
 
         Registered schemas have what is physical, as it is now; statements what is computed or metadata, and
@@ -119,7 +121,7 @@ class TableCatalog:
             return None if given is None else self._changed(path, given.columns)
         return declared if given is None else _with_new(declared, given.columns)
 
-    def filled(self, path: TablePath) -> Sequence[Column] | None:
+    def filled(self, path: TablePath) -> Sequence[TableColumn] | None:
         """As `columns`, for an INSERT by position; None when their order is unknown."""
         created = path in self.temporary or self.permanent.get(path, self.first.get(path)) is not None
         given = self._registered(path)
@@ -140,7 +142,7 @@ class TableCatalog:
         self,
         tree: Tree,
         canonical: Callable[[TablePath], TablePath],
-        query: Callable[[], Sequence[Column] | None],
+        query: Callable[[], Sequence[TableColumn] | None],
     ) -> None:
         """Apply a statement.
 
@@ -180,12 +182,12 @@ class TableCatalog:
     def _registered(self, path: TablePath) -> Registered | None:
         return self.registry(path, self.options.get(path, {}))
 
-    def _changed(self, path: TablePath, columns: Sequence[Column]) -> Sequence[Column]:
+    def _changed(self, path: TablePath, columns: Sequence[TableColumn]) -> Sequence[TableColumn]:
         for change in self.altered.get(path, ()):
             columns = change(columns)
         return columns
 
-    def _settled(self, path: TablePath, declared: Sequence[Column]) -> Sequence[Column]:
+    def _settled(self, path: TablePath, declared: Sequence[TableColumn]) -> Sequence[TableColumn]:
         """Declared columns; physical ones that the registered schemas no longer have are hidden."""
         given = self._registered(path)
         if given is None:
@@ -198,7 +200,7 @@ class TableCatalog:
             for column in declared
         ]
 
-    def _tables(self, tree: Tree, root: int) -> dict[TablePath, Sequence[Column] | None]:
+    def _tables(self, tree: Tree, root: int) -> dict[TablePath, Sequence[TableColumn] | None]:
         return self.temporary if "TEMPORARY" in tree.name(root) else self.permanent
 
     def _is_left(self, tree: Tree, root: int, path: TablePath) -> bool:
@@ -210,7 +212,7 @@ class TableCatalog:
         tree: Tree,
         root: int,
         path: TablePath,
-        own: Sequence[Column],
+        own: Sequence[TableColumn],
         canonical: Callable[[TablePath], TablePath],
     ) -> None:
         if self._is_left(tree, root, path):
@@ -218,7 +220,7 @@ class TableCatalog:
         temporary = "TEMPORARY" in tree.name(root)
         if not temporary:
             self.options[path] = tree.options(tree.child(root, 3))
-        columns: Sequence[Column] | None = own or None
+        columns: Sequence[TableColumn] | None = own or None
         if tree.kind(root) == "SqlCreateTableLike":
             base = self.columns(canonical(tree.path(tree.child(root, 1))))
             columns = None if base is None else _like(base, own, tree.name(root).split(";")[1:])
@@ -247,17 +249,21 @@ class TableCatalog:
             self.models[path] = tuple((column.name, column.type) for column in outputs)
 
 
-def _column(tree: Tree, node: int) -> Column | None:
+def _column(tree: Tree, node: int) -> TableColumn | None:
     if tree.kind(node) == "POSITION":
         node = tree.child(node, 0)
     if tree.path(node):
-        return Column(tree.path(node)[-1], "NAME")
+        return TableColumn(tree.path(node)[-1], "NAME")
     if tree.kind(node) != "COLUMN":
         return None
-    return Column(tree.path(tree.child(node, 0))[-1], tree.name(node), Type.of(tree, tree.child(node, 1)))
+    return TableColumn(
+        tree.path(tree.child(node, 0))[-1], tree.name(node), SqlType.of(tree, tree.child(node, 1))
+    )
 
 
-def _like(base: Iterable[Column], own: Iterable[Column], options: Sequence[str]) -> list[Column]:
+def _like(
+    base: Iterable[TableColumn], own: Iterable[TableColumn], options: Sequence[str]
+) -> list[TableColumn]:
     """The base's columns, then its own (Flink's MergeTableLikeUtil).
 
     An own column of a name that the base has is in the base's place: OVERWRITING allows that.
@@ -271,7 +277,7 @@ def _like(base: Iterable[Column], own: Iterable[Column], options: Sequence[str])
     return list(columns.values())
 
 
-def _with_new(declared: Sequence[Column], given: Iterable[Column]) -> list[Column]:
+def _with_new(declared: Sequence[TableColumn], given: Iterable[TableColumn]) -> list[TableColumn]:
     """Declared columns, then those of schemas that no known statement has added."""
     names = {column.name for column in declared}
     return [*declared, *(c for c in given if c.name not in names and c.how != RAW_KEY)]
@@ -287,7 +293,7 @@ def _is_included(feature: str, options: Sequence[str]) -> bool:
     return True
 
 
-def _altered(tree: Tree, root: int, columns: Sequence[Column]) -> list[Column]:
+def _altered(tree: Tree, root: int, columns: Sequence[TableColumn]) -> list[TableColumn]:
     """Columns after `ADD`, `MODIFY` or `DROP`."""
     result = list(columns)
     for node in tree.children(tree.child(root, 1)):

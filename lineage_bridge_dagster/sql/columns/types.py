@@ -12,7 +12,7 @@ _MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class SqlType:
     """A type; None stands for one that is not known.
 
     Attributes:
@@ -21,7 +21,7 @@ class Type:
     """
 
     kind: Literal["ROW", "ARRAY", "MAP", "SCALAR"]
-    parts: tuple[tuple[str, Type | None], ...] = ()
+    parts: tuple[tuple[str, SqlType | None], ...] = ()
 
     @classmethod
     def of(cls, tree: Tree, node: int, depth: int = 0) -> Self | None:
@@ -39,25 +39,25 @@ class Type:
         return cls("MAP", (("KEY", types[0]), ("VALUE", types[1]))) if kind == "MAP" else cls("SCALAR")
 
 
-SCALAR = Type("SCALAR")
+SCALAR = SqlType("SCALAR")
 
 
-def array_of(element: Type | None) -> Type:
+def array_of(element: SqlType | None) -> SqlType:
     """The type of an array or multiset."""
-    return Type("ARRAY", (("", element),))
+    return SqlType("ARRAY", (("", element),))
 
 
-def field_type(of: Type | None, name: str) -> Type | None:
+def field_type(of: SqlType | None, name: str) -> SqlType | None:
     """Type of a row's field."""
     return dict(of.parts).get(name) if of is not None and of.kind == "ROW" else None
 
 
-def item_type(of: Type | None) -> Type | None:
+def item_type(of: SqlType | None) -> SqlType | None:
     """Type of an array's element or a map's value."""
     return of.parts[-1][1] if of is not None and of.kind in ("ARRAY", "MAP") else None
 
 
-def unnested(of: Type | None) -> tuple[tuple[str | None, Type | None], ...] | None:
+def unnested(of: SqlType | None) -> tuple[tuple[str | None, SqlType | None], ...] | None:
     """The columns that UNNEST makes of a collection, unnamed for a plain element; None when unknown.
 
     A row element gives its fields, a map the columns `KEY` and `VALUE`.

@@ -11,7 +11,7 @@ import re
 from itertools import chain, islice, pairwise
 
 from lineage_bridge_dagster.sql.flink.options import kept_address
-from lineage_bridge_dagster.sql.flink.split import Piece, blank, tokens
+from lineage_bridge_dagster.sql.flink.split import StatementText, blank, tokens
 from lineage_bridge_dagster.sql.statement import TableChange
 
 _ACTIONS = frozenset({"CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "DESC"})
@@ -21,7 +21,7 @@ _OR_ALTER = ("CREATE", "OR", "ALTER", "MATERIALIZED", "TABLE")
 _MATERIALIZED = ("CREATE", "MATERIALIZED", "TABLE")
 
 
-def prepare(piece: Piece) -> str:
+def prepare(piece: StatementText) -> str:
     """The text to parse first, every character in its place.
 
     Blanks out `OR ALTER` of a materialized table, which does not affect the data flow.
@@ -32,7 +32,7 @@ def prepare(piece: Piece) -> str:
     return blank(piece.text, first.start, last.end)
 
 
-def retry(piece: Piece) -> str | None:
+def retry(piece: StatementText) -> str | None:
     """The text to parse after `prepare`'s was rejected; None when there is nothing else to try.
 
     Blanks out the head of a materialized table, from its name to the `AS` of its query: Confluent's
@@ -60,7 +60,7 @@ def retry(piece: Piece) -> str | None:
     return None
 
 
-def kind_without_flow(piece: Piece) -> str | None:
+def kind_without_flow(piece: StatementText) -> str | None:
     """Kind of a statement on a connection, tool or agent, which the grammar lacks; None for any other.
 
     These objects contain no rows, so such a statement reads and writes no table.
@@ -72,7 +72,7 @@ def kind_without_flow(piece: Piece) -> str | None:
     return f"{words[0]} {noun}" if noun in _OBJECTS else None
 
 
-def connection(piece: Piece) -> TableChange | None:
+def connection(piece: StatementText) -> TableChange | None:
     """The connection that a statement creates or alters: its type and address, none of its credentials."""
     if piece.words[:1] not in (("CREATE",), ("ALTER",)) or "CONNECTION" not in piece.words:
         return None

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
 from lineage_bridge_dagster.sql.statement import (
-    Sink,
-    Statement,
+    SqlStatement,
     TableChange,
     TablePath,
+    TableSink,
     TextLineage,
     ViewChange,
     unique,
@@ -64,7 +64,7 @@ class ResolvedStatement:
         canonical: Name as written in this statement -> canonical path.
     """
 
-    statement: Statement
+    statement: SqlStatement
     tree: Tree | None
     canonical: Callable[[TablePath], TablePath]
 
@@ -150,7 +150,8 @@ def resolve_statements(text: ParsedText, index: NameIndex) -> Iterator[ResolvedS
             view=_resolved_view(statement.view, canonical),
             table=_resolved_table(statement.table, canonical),
             parts=tuple(
-                Sink(canonical(part.path), unique(map(canonical, part.reads))) for part in statement.parts
+                TableSink(canonical(part.path), unique(map(canonical, part.reads)))
+                for part in statement.parts
             ),
         )
         yield ResolvedStatement(resolved, tree, canonical)

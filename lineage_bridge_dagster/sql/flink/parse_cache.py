@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from lineage_bridge_dagster.sql.statement import Statement, TextLineage
+from lineage_bridge_dagster.sql.statement import SqlStatement, TextLineage
 
 VERSION = "flink-sql-parser 2.2.0 / 4"
 """What a cached lineage depends on besides the text. Raise the last number when the rules in `flink/`
 change."""
 
-_STATEMENTS = TypeAdapter(tuple[Statement, ...])
+_STATEMENTS = TypeAdapter(tuple[SqlStatement, ...])
 
 
 class ParseCache:

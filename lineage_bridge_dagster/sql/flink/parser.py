@@ -15,10 +15,10 @@ from pathlib import Path
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.jars.worker import Answer, JvmProgram, JvmWorker, batches
 from lineage_bridge_dagster.sql.flink import dialect
-from lineage_bridge_dagster.sql.flink.split import Piece, split
+from lineage_bridge_dagster.sql.flink.split import StatementText, split
 from lineage_bridge_dagster.sql.flink.tables import statement_of
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
-from lineage_bridge_dagster.sql.statement import UNKNOWN_KIND, Position, Statement, TextLineage
+from lineage_bridge_dagster.sql.statement import UNKNOWN_KIND, Position, SqlStatement, TextLineage
 
 MAX_CHARS = 4 * 1024 * 1024
 """Longest text that is parsed. No Flink service accepts a longer one."""
@@ -101,7 +101,7 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
                 parsed.append(ParsedText(failed, (None,)))
         return parsed
 
-    def _parse_pieces(self, pieces: Sequence[Piece]) -> list[tuple[Statement, Tree | None]]:
+    def _parse_pieces(self, pieces: Sequence[StatementText]) -> list[tuple[SqlStatement, Tree | None]]:
         responses = self._worker.answers([dialect.prepare(piece) for piece in pieces])
         retries = [
             (i, text)
@@ -134,15 +134,15 @@ def _place(response: Answer) -> tuple[int, int]:
     return response.get("line", 0), response.get("column", 0)
 
 
-def _statement(piece: Piece, response: Answer) -> tuple[Statement, Tree | None]:
+def _statement(piece: StatementText, response: Answer) -> tuple[SqlStatement, Tree | None]:
     if "error" not in response:
         tree = Tree.of(response)
         return statement_of(tree), tree
     kind = dialect.kind_without_flow(piece)
     if kind is not None:
-        return Statement(kind=kind, table=dialect.connection(piece)), None
+        return SqlStatement(kind=kind, table=dialect.connection(piece)), None
     error = error_message(response["error"])
     if not response.get("line"):
-        return Statement(error=error, kind=UNKNOWN_KIND), None
+        return SqlStatement(error=error, kind=UNKNOWN_KIND), None
     position = piece.position(response["line"], response["column"])
-    return Statement(error=f"{error} at {position}", kind=UNKNOWN_KIND, position=position), None
+    return SqlStatement(error=f"{error} at {position}", kind=UNKNOWN_KIND, position=position), None

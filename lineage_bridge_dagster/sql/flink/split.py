@@ -30,7 +30,7 @@ _HEAD_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class FlinkToken:
     """A word (upper-cased), sign, number or quoted text, with its span."""
 
     text: str
@@ -39,7 +39,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StatementText:
     """One statement of a text, without its semicolon.
 
     Attributes:
@@ -73,15 +73,15 @@ class Piece:
         return Position(self.line + line - 1, column + (self.column if line == 1 else 1))
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[FlinkToken]:
     """Tokens of a text, without comments and blanks."""
     for match in _TOKEN.finditer(text):
         if match.lastgroup != "skip":
             raw = match.group()
-            yield Token(raw.upper() if match.lastgroup == "word" else raw, match.start(), match.end())
+            yield FlinkToken(raw.upper() if match.lastgroup == "word" else raw, match.start(), match.end())
 
 
-def split(text: str) -> list[Piece]:
+def split(text: str) -> list[StatementText]:
     """The statements of a text, in order; none for a text of blanks and comments.
 
     `EXECUTE STATEMENT SET BEGIN ...; ...; END` is one statement. `BEGIN STATEMENT SET; ...; END;` is several,
@@ -95,9 +95,9 @@ def split(text: str) -> list[Piece]:
     return list(_pieces(text))
 
 
-def _pieces(text: str) -> Iterator[Piece]:
+def _pieces(text: str) -> Iterator[StatementText]:
     locator = _Locator(text)
-    head: list[Token] = []
+    head: list[FlinkToken] = []
     last: list[str] = []
     end = 0
     in_set = False
@@ -128,13 +128,13 @@ class _Locator:
         self._line = 1
         self._line_start = 0
 
-    def piece(self, head: list[Token], end: int) -> Piece:
+    def piece(self, head: list[FlinkToken], end: int) -> StatementText:
         start = head[0].start
         for newline in _NEWLINE.finditer(self._text, self._offset, start):
             self._line += 1
             self._line_start = newline.end()
         self._offset = start
-        return Piece(
+        return StatementText(
             text=self._text[start:end],
             words=tuple(token.text for token in head),
             line=self._line,

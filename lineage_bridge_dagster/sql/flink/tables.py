@@ -14,10 +14,10 @@ from lineage_bridge_dagster.sql.flink.options import kept_options
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, SET_OPERATIONS, TABLE_WRAPPERS, Tree
 from lineage_bridge_dagster.sql.statement import (
     SessionChange,
-    Sink,
-    Statement,
+    SqlStatement,
     TableChange,
     TablePath,
+    TableSink,
     ViewChange,
     unique,
 )
@@ -53,7 +53,7 @@ _KINDS = {
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def statement_of(tree: Tree) -> Statement:
+def statement_of(tree: Tree) -> SqlStatement:
     """What a parsed statement reads, writes and changes for later statements."""
     root = tree.statement
     kind = tree.kind(root)
@@ -61,9 +61,9 @@ def statement_of(tree: Tree) -> Statement:
     parts = [_Tables(tree, node) for node in (tree.children(root) if is_set else (root,))]
     sources = [unique((*part.reads, *part.searches)) for part in parts]
     sinks = (
-        Sink(path, made_of) for part, made_of in zip(parts, sources, strict=True) for path in part.writes
+        TableSink(path, made_of) for part, made_of in zip(parts, sources, strict=True) for path in part.writes
     )
-    return Statement(
+    return SqlStatement(
         reads=unique(path for part in parts for path in part.reads),
         writes=unique(path for part in parts for path in part.writes),
         kind=readable_kind(kind),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_bridge_dagster.sql.statement import Statement, TablePath, TextLineage
+from lineage_bridge_dagster.sql.statement import SqlStatement, TablePath, TextLineage
 
 ABSENT = -1
 """Index of a child that is missing or cannot contain a table or a column."""
@@ -106,6 +106,6 @@ class ParsedText:
     database: str = ""
 
     @property
-    def statements(self) -> tuple[Statement, ...]:
+    def statements(self) -> tuple[SqlStatement, ...]:
         """The statements of the text."""
         return self.lineage.statements

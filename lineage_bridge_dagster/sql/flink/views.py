@@ -13,7 +13,7 @@ from typing import Generic, Self, TypeVar
 
 from lineage_bridge_dagster.sql.flink.names import NameIndex, resolve_statements
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
-from lineage_bridge_dagster.sql.statement import Sink, Statement, TablePath, ViewChange, unique
+from lineage_bridge_dagster.sql.statement import SqlStatement, TablePath, TableSink, ViewChange, unique
 
 _Reads = tuple[TablePath, ...]
 
@@ -22,7 +22,7 @@ D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
-class Expansion:
+class ViewExpansion:
     """Tables that a text reads and writes once its views are expanded.
 
     Paths are canonical: environment id, cluster id, table where the names are known, else as written,
@@ -43,10 +43,10 @@ class Expansion:
     views: tuple[TablePath, ...] = ()
     defines: tuple[TablePath, ...] = ()
     cycles: tuple[tuple[TablePath, ...], ...] = ()
-    sinks: tuple[Sink, ...] = ()
+    sinks: tuple[TableSink, ...] = ()
 
 
-def expand_views(texts: Iterable[ParsedText], index: NameIndex | None = None) -> list[Expansion]:
+def expand_views(texts: Iterable[ParsedText], index: NameIndex | None = None) -> list[ViewExpansion]:
     """The base tables that each text reads and writes.
 
     A temporary view is visible in its own text only, and there takes precedence over a permanent one.
@@ -81,7 +81,7 @@ class ViewCatalog(Generic[D]):
     temporary: dict[TablePath, D] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, statements: Iterable[tuple[Statement, D | None]]) -> Self:
+    def of(cls, statements: Iterable[tuple[SqlStatement, D | None]]) -> Self:
         """Prepare a catalog from all statements, before any of them is applied.
 
         The statement that created a view may be gone. A view that is read before any known statement creates
@@ -135,7 +135,7 @@ class ViewCatalog(Generic[D]):
                 self.changed.add(view.new_path)
 
 
-def _expand(statements: list[Statement], catalog: ViewCatalog[_Reads]) -> Expansion:
+def _expand(statements: list[SqlStatement], catalog: ViewCatalog[_Reads]) -> ViewExpansion:
     catalog.temporary = {}
     reads: list[TablePath] = []
     views: list[TablePath] = []
@@ -152,13 +152,13 @@ def _expand(statements: list[Statement], catalog: ViewCatalog[_Reads]) -> Expans
             made_of.setdefault(sink.path, []).extend(own)
         if statement.view is not None:
             catalog.apply(statement.view, statement.view.reads)
-    return Expansion(
+    return ViewExpansion(
         reads=unique(reads),
         writes=tuple(made_of),
         views=unique(views),
         defines=unique(s.view.path for s in statements if s.view and s.view.defines),
         cycles=tuple(dict.fromkeys(cycles)),
-        sinks=tuple(Sink(path, unique(own)) for path, own in made_of.items()),
+        sinks=tuple(TableSink(path, unique(own)) for path, own in made_of.items()),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, united
 from lineage_bridge_dagster.sql.columns.origins import CONSTANT, partly, unknown
 from lineage_bridge_dagster.sql.columns.relations import (
-    Field,
+    KnownColumn,
     Relation,
     known_columns,
     opaque,
@@ -21,9 +21,9 @@ from lineage_bridge_dagster.sql.columns.relations import (
 )
 from lineage_bridge_dagster.sql.columns.statement import Writer
 from lineage_bridge_dagster.sql.ksql.parser import KsqlText
-from lineage_bridge_dagster.sql.ksql.queries import QueryReader, Types
+from lineage_bridge_dagster.sql.ksql.queries import KsqlQueryReader, Types
 from lineage_bridge_dagster.sql.ksql.scopes import Table
-from lineage_bridge_dagster.sql.ksql.syntax import Column, Declaration, Form, Place
+from lineage_bridge_dagster.sql.ksql.syntax import ColumnPlace, Declaration, Form, KsqlColumn
 
 Tables = Callable[[str], Table | None]
 """The name of a stream or table -> what is known of it, None when nothing is."""
@@ -39,7 +39,7 @@ def derive_columns(text: KsqlText, tables: Tables | None = None) -> TextColumns:
         text: The text.
         tables: Streams and tables that exist. What the text itself tells in full takes precedence.
     """
-    deriver = _Deriver(text.types, tables or (lambda _: None))
+    deriver = _KsqlDeriver(text.types, tables or (lambda _: None))
     for form in text.forms:
         if form is not None and form.declaration is not None and form.query is None:
             deriver.first.setdefault(form.name, _declared(form.declaration))
@@ -50,7 +50,7 @@ def derive_columns(text: KsqlText, tables: Tables | None = None) -> TextColumns:
 
 
 @dataclass(slots=True)
-class _Deriver:
+class _KsqlDeriver:
     """Applies one statement after another.
 
     Attributes:
@@ -78,7 +78,7 @@ class _Deriver:
         writer: Writer | None = None
         relation: Relation | None = None
         if form is not None and form.query is not None:
-            reader = QueryReader(form.query, self._table, self.types, is_written=form.action != "select")
+            reader = KsqlQueryReader(form.query, self._table, self.types, is_written=form.action != "select")
             try:
                 relation = reader.relation()
             except RecursionError:
@@ -144,7 +144,7 @@ class _Deriver:
         found, gaps = dict(known_columns(relation)), unknown_columns(relation)
         names = [column.name for column in _filled(table)]
         missing = [name for name in names if name not in found]
-        unnamed = [c.origin for c in relation if isinstance(c, Field) and not (c.certain and c.name)]
+        unnamed = [c.origin for c in relation if isinstance(c, KnownColumn) and not (c.certain and c.name)]
         if set(found) - set(names) or (missing and not gaps and len(unnamed) != len(missing)):
             reason = f"the query's columns differ from those of {shown(table.path)}, which ksqlDB rejects"
             origins = ((n, partly(found.get(n, CONSTANT), reason)) for n in names)
@@ -165,19 +165,19 @@ def _declared(declaration: Declaration) -> Table:
     kinds = {column.place for column in columns}
     value, key = declaration.value_format, declaration.key_format
     reason = ""
-    if Place.VALUE not in kinds and (not value or value in _INFERRED):
+    if ColumnPlace.VALUE not in kinds and (not value or value in _INFERRED):
         reason = f"the value columns of {shown((name,))} are inferred from its schema"
-    elif Place.KEY not in kinds and key in _INFERRED:
+    elif ColumnPlace.KEY not in kinds and key in _INFERRED:
         reason = f"the key columns of {shown((name,))} are inferred from its schema"
     return Table.of(name, columns, reason, windowed=declaration.windowed)
 
 
-def _filled(table: Table) -> tuple[Column, ...]:
-    return tuple(column for column in table.columns if column.place is not Place.HEADER)
+def _filled(table: Table) -> tuple[KsqlColumn, ...]:
+    return tuple(column for column in table.columns if column.place is not ColumnPlace.HEADER)
 
 
 def _table_of(writer: Writer, relation: Relation, *, windowed: bool) -> Table:
     """The stream or table that a query creates."""
-    types = {column.name: column.type for column in relation if isinstance(column, Field)}
-    columns = tuple(Column(column.column, type=types.get(column.column)) for column in writer.columns)
+    types = {column.name: column.type for column in relation if isinstance(column, KnownColumn)}
+    columns = tuple(KsqlColumn(column.column, type=types.get(column.column)) for column in writer.columns)
     return Table(writer.table, columns, writer.open, windowed)

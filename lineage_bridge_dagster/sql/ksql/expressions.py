@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.columns.types import SqlType
 from lineage_bridge_dagster.sql.ksql.syntax import Tokens
-from lineage_bridge_dagster.sql.ksql.tokens import Cursor, Kind, KsqlError, Token, tokens
+from lineage_bridge_dagster.sql.ksql.tokens import KsqlError, KsqlToken, TokenCursor, TokenKind, tokens
 from lineage_bridge_dagster.sql.ksql.types import read_type
 
 # Levels of nested expressions, far below Python's limit of recursion.
@@ -66,7 +66,7 @@ class Expression:
     parts: tuple[Expression, ...] = ()
     source: str = ""
     names: tuple[str, ...] = ()
-    type: Type | None = None
+    type: SqlType | None = None
 
 
 class Star(Enum):
@@ -104,7 +104,7 @@ class ExpressionParser:
     """
 
     variables: Mapping[str, str]
-    types: Mapping[str, Type | None]
+    types: Mapping[str, SqlType | None]
 
     def item(self, found: Tokens) -> Item:
         """Parse an item of a select list."""
@@ -115,7 +115,7 @@ class ExpressionParser:
 
     def listed(self, found: Tokens) -> tuple[Expression, ...]:
         """Parse the expressions of GROUP BY or PARTITION BY, with or without parentheses."""
-        cursor = Cursor(found, self.variables)
+        cursor = TokenCursor(found, self.variables)
         if cursor.sees("("):
             members = cursor.group()
             if cursor.done:
@@ -133,7 +133,7 @@ class ExpressionParser:
         return expression
 
     def _reader(self, found: Tokens) -> _Reader:
-        return _Reader(Cursor(found, self.variables), self.types)
+        return _Reader(TokenCursor(found, self.variables), self.types)
 
 
 def _item(reader: _Reader) -> Item:
@@ -155,8 +155,8 @@ def _item(reader: _Reader) -> Item:
 class _Reader:
     """Parses by recursive descent."""
 
-    cursor: Cursor
-    types: Mapping[str, Type | None]
+    cursor: TokenCursor
+    types: Mapping[str, SqlType | None]
     depth: int = 0
 
     def __post_init__(self) -> None:
@@ -232,7 +232,7 @@ class _Reader:
 
     def _field(self) -> str:
         token = self.cursor.peek()
-        if token is not None and token.kind is Kind.WORD:
+        if token is not None and token.kind is TokenKind.WORD:
             self.cursor.at += 1
             return token.text
         return self.cursor.name()
@@ -240,12 +240,12 @@ class _Reader:
     def _primary(self) -> Expression:
         cursor = self.cursor
         token = cursor.peek()
-        if token is None or token.kind is Kind.OTHER:
+        if token is None or token.kind is TokenKind.OTHER:
             raise cursor.unexpected("an expression")
-        if token.kind is Kind.STRING or token.kind is Kind.NUMBER:
-            quote = "'" if token.kind is Kind.STRING else ""
+        if token.kind is TokenKind.STRING or token.kind is TokenKind.NUMBER:
+            quote = "'" if token.kind is TokenKind.STRING else ""
             return Expression(Of.LITERAL, quote + cursor.literal())
-        if token.kind is Kind.VARIABLE:
+        if token.kind is TokenKind.VARIABLE:
             return self._variable(token)
         if (word := self._one_of("TRUE", "FALSE", "NULL")) is not None:
             return Expression(Of.LITERAL, word)
@@ -268,7 +268,7 @@ class _Reader:
         following = cursor.peek(1)
         if following is not None and following.is_any("(") and token.is_any("MAP", "STRUCT"):
             return self._constructor(token.text)
-        if following is not None and following.kind is Kind.STRING:
+        if following is not None and following.kind is TokenKind.STRING:
             # DATE '2020-01-01'
             return Expression(Of.LITERAL, f"{cursor.name()} '{cursor.literal()}")
         return self._named()
@@ -283,7 +283,7 @@ class _Reader:
             return Expression(Of.COLUMN, cursor.name(), source=name)
         return Expression(Of.COLUMN, name)
 
-    def _variable(self, token: Token) -> Expression:
+    def _variable(self, token: KsqlToken) -> Expression:
         """A variable: a literal or a name, by its value. Unquoted text that is neither is a name."""
         cursor = self.cursor
         value = cursor.substituted(token.text)
@@ -292,9 +292,12 @@ class _Reader:
             return Expression(Of.VARIABLE, token.text)
         literal = ""
         match tokens(value):
-            case [Token(Kind.STRING | Kind.NUMBER)] | [Token(Kind.SIGN, "-" | "+"), Token(Kind.NUMBER)]:
+            case [KsqlToken(TokenKind.STRING | TokenKind.NUMBER)] | [
+                KsqlToken(TokenKind.SIGN, "-" | "+"),
+                KsqlToken(TokenKind.NUMBER),
+            ]:
                 literal = value
-            case [Token(Kind.WORD, "TRUE" | "FALSE" as word)]:
+            case [KsqlToken(TokenKind.WORD, "TRUE" | "FALSE" as word)]:
                 literal = word
         if not literal:
             return self._named()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.sql.columns.types import Type, array_of, item_type
+from lineage_bridge_dagster.sql.columns.types import SqlType, array_of, item_type
 
 #: ksqlDB's own aggregate functions. A function of a user's is recognized by an argument that the query does
 #: not group by.
@@ -25,7 +25,7 @@ _SAME_ARRAYS = frozenset(
 )
 
 
-def result_type(function: str, arguments: list[Type | None]) -> Type | None:
+def result_type(function: str, arguments: list[SqlType | None]) -> SqlType | None:
     """The type that a function returns; None when it is not known."""
     first = arguments[0] if arguments else None
     if function in _SAME_TYPE or function in _SAME_ARRAYS:

@@ -12,14 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from lineage_bridge_dagster.sql.columns.types import Type
-from lineage_bridge_dagster.sql.ksql.syntax import Column, Declaration, Form, Place, Query, Source, Tokens
+from lineage_bridge_dagster.sql.columns.types import SqlType
+from lineage_bridge_dagster.sql.ksql.syntax import (
+    ColumnPlace,
+    Declaration,
+    Form,
+    KsqlColumn,
+    Query,
+    QuerySource,
+    Tokens,
+)
 from lineage_bridge_dagster.sql.ksql.tokens import (
-    Cursor,
-    Kind,
     KsqlError,
+    KsqlToken,
     Positions,
-    Token,
+    TokenCursor,
+    TokenKind,
     Variables,
     statements,
     tokens,
@@ -28,7 +36,7 @@ from lineage_bridge_dagster.sql.ksql.types import read_type
 from lineage_bridge_dagster.sql.statement import (
     UNKNOWN_KIND,
     Position,
-    Statement,
+    SqlStatement,
     TablePath,
     TextLineage,
     unique,
@@ -75,7 +83,7 @@ class KsqlText:
     lineage: TextLineage
     declarations: tuple[Declaration, ...] = ()
     forms: tuple[Form | None, ...] = ()
-    types: Mapping[str, Type | None] = field(default_factory=dict)
+    types: Mapping[str, SqlType | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +108,19 @@ def parse(texts: Sequence[str]) -> list[TextLineage]:
 
 def parse_text(text: str) -> KsqlText:
     """Parse a text. Never fails: rejected statements have `error`."""
-    found: list[Statement] = []
+    found: list[SqlStatement] = []
     declarations: list[Declaration] = []
     forms: list[Form | None] = []
     variables = Variables()
-    types: dict[str, Type | None] = {}
+    types: dict[str, SqlType | None] = {}
     positions = Positions(text)
     for statement in statements(tokens(text)):
-        reader = _Reader(Cursor(statement, variables), types)
+        reader = _Reader(TokenCursor(statement, variables), types)
         try:
             found.append(reader.statement())
         except KsqlError as error:
             where = positions.of(error.start)
-            found.append(Statement(error=f"{error.message} at {where}", kind=UNKNOWN_KIND, position=where))
+            found.append(SqlStatement(error=f"{error.message} at {where}", kind=UNKNOWN_KIND, position=where))
             forms.append(None)
             continue
         forms.append(reader.form)
@@ -155,18 +163,18 @@ def topic_flows(texts: Iterable[KsqlText]) -> list[TopicFlow]:
 class _Reader:
     """Parses one statement."""
 
-    cursor: Cursor
-    types: dict[str, Type | None]
+    cursor: TokenCursor
+    types: dict[str, SqlType | None]
     declaration: Declaration | None = None
     form: Form | None = None
     defined: tuple[str, str] | None = None
 
-    def statement(self) -> Statement:
+    def statement(self) -> SqlStatement:
         cursor = self.cursor
         if cursor.sees("SELECT"):
             query = self._query()
             self.form = Form("select", query=query)
-            return Statement(reads=_reads(query), kind="SELECT")
+            return SqlStatement(reads=_reads(query), kind="SELECT")
         if cursor.take("INSERT"):
             cursor.expect("INTO")
             return self._insert()
@@ -176,14 +184,14 @@ class _Reader:
             name = cursor.name()
             cursor.expect("=")
             self.defined = ("${" + name + "}", cursor.literal())
-            return Statement(kind="DEFINE")
+            return SqlStatement(kind="DEFINE")
         first = cursor.peek()
         if first is None or not first.is_any(*_PLAIN):
             raise cursor.unexpected("a statement of ksqlDB")
         kind = _plain_kind(cursor)
         if kind in ("DROP STREAM", "DROP TABLE", "ALTER STREAM", "ALTER TABLE"):
             self.form = self._changed()
-        return Statement(kind=kind)
+        return SqlStatement(kind=kind)
 
     def _changed(self) -> Form | None:
         """What a DROP or an ALTER does; None if it cannot be parsed, for it moves no data."""
@@ -195,16 +203,16 @@ class _Reader:
             name = cursor.name()
             if drops:
                 return Form("drop", name)
-            added: list[Column] = []
+            added: list[KsqlColumn] = []
             while not added or cursor.take(","):
                 cursor.expect("ADD")
                 cursor.take("COLUMN")
-                added.append(Column(cursor.name(), type=read_type(cursor, self.types)))
+                added.append(KsqlColumn(cursor.name(), type=read_type(cursor, self.types)))
         except KsqlError:
             return None
         return Form("alter", name, columns=tuple(added))
 
-    def _insert(self) -> Statement:
+    def _insert(self) -> SqlStatement:
         cursor = self.cursor
         name = cursor.name()
         target = (name,)
@@ -213,29 +221,29 @@ class _Reader:
         if cursor.sees("SELECT"):
             query = self._query()
             self.form = Form("insert", name, query=query)
-            return Statement(reads=_reads(query), writes=(target,), kind="INSERT")
+            return SqlStatement(reads=_reads(query), writes=(target,), kind="INSERT")
         listed = cursor.group() if cursor.sees("(") else []
         cursor.expect("VALUES")
         cursor.group()
         self._end()
-        columns = (Column(self._text(member)) for member in listed)
+        columns = (KsqlColumn(self._text(member)) for member in listed)
         self.form = Form("insert", name, columns=tuple(columns))
-        return Statement(writes=(target,), kind="INSERT VALUES")
+        return SqlStatement(writes=(target,), kind="INSERT VALUES")
 
-    def _text(self, member: Sequence[Token]) -> str:
+    def _text(self, member: Sequence[KsqlToken]) -> str:
         try:
-            return Cursor(member, self.cursor.variables).name()
+            return TokenCursor(member, self.cursor.variables).name()
         except KsqlError:
             return member[0].text
 
-    def _create(self) -> Statement:
+    def _create(self) -> SqlStatement:
         cursor = self.cursor
         replaces = cursor.take("OR", "REPLACE")
         if not replaces and cursor.take("TYPE"):
             self._create_type()
-            return Statement(kind="CREATE TYPE")
+            return SqlStatement(kind="CREATE TYPE")
         if not replaces and (cursor.sees("SINK", "CONNECTOR") or cursor.sees("SOURCE", "CONNECTOR")):
-            return Statement(kind="CREATE CONNECTOR")
+            return SqlStatement(kind="CREATE CONNECTOR")
         source = cursor.take("SOURCE")
         relation: Literal["STREAM", "TABLE"] = "STREAM"
         if not cursor.take("STREAM"):
@@ -262,11 +270,11 @@ class _Reader:
             query = self._query()
             self.declaration = replace(declaration, derived=True)
             self.form = Form("create", name, self.declaration, query, (), replaces, keeps)
-            return Statement(reads=_reads(query), writes=((name,),), kind=f"{kind} AS")
+            return SqlStatement(reads=_reads(query), writes=((name,),), kind=f"{kind} AS")
         self._end()
         self.declaration = declaration
         self.form = Form("create", name, declaration, None, (), replaces, keeps)
-        return Statement(kind=kind)
+        return SqlStatement(kind=kind)
 
     def _create_type(self) -> None:
         """Note the type that a CREATE TYPE defines; it moves no data, so an unknown one is no error."""
@@ -282,17 +290,17 @@ class _Reader:
         except KsqlError:
             return
 
-    def _column(self, member: Sequence[Token]) -> Column:
+    def _column(self, member: Sequence[KsqlToken]) -> KsqlColumn:
         """A declared column; one whose type cannot be parsed has none."""
-        cursor = Cursor(member, self.cursor.variables)
+        cursor = TokenCursor(member, self.cursor.variables)
         try:
             name, of = cursor.name(), read_type(cursor, self.types)
         except KsqlError:
             name, of = self._text(member), None
-        words = {token.text for token in member[max(cursor.at, 1) :] if token.kind is Kind.WORD}
+        words = {token.text for token in member[max(cursor.at, 1) :] if token.kind is TokenKind.WORD}
         if "HEADERS" in words or "HEADER" in words:
-            return Column(name, Place.HEADER, of)
-        return Column(name, Place.KEY if "KEY" in words else Place.VALUE, of)
+            return KsqlColumn(name, ColumnPlace.HEADER, of)
+        return KsqlColumn(name, ColumnPlace.KEY if "KEY" in words else ColumnPlace.VALUE, of)
 
     def _query(self) -> Query:
         """Parse a query, which extends to the end of the statement."""
@@ -336,17 +344,17 @@ class _Reader:
         join = next((join for join in _JOINS if cursor.take(*join)), None)
         return None if join is None else join[0] == "FULL"
 
-    def _source(self) -> Source:
+    def _source(self) -> QuerySource:
         cursor = self.cursor
         name = cursor.name()
         if cursor.take("AS"):
-            return Source(name, cursor.name())
+            return QuerySource(name, cursor.name())
         token = cursor.peek()
         ends = (*_JOINS_AND_CLAUSES, ("WITHIN",), ("ON",))
-        named = token is not None and token.kind in (Kind.WORD, Kind.QUOTED, Kind.VARIABLE)
+        named = token is not None and token.kind in (TokenKind.WORD, TokenKind.QUOTED, TokenKind.VARIABLE)
         if named and not any(cursor.sees(*end) for end in ends):
-            return Source(name, cursor.name())
-        return Source(name, name)
+            return QuerySource(name, cursor.name())
+        return QuerySource(name, name)
 
     def _properties(self) -> dict[str, str]:
         """Parse a WITH; returns only the properties that matter here, since others can be secrets."""
@@ -354,7 +362,7 @@ class _Reader:
         cursor.expect("WITH")
         found = {}
         for member in cursor.group():
-            inner = Cursor(member, cursor.variables)
+            inner = TokenCursor(member, cursor.variables)
             key = inner.literal().upper()
             inner.expect("=")
             if key == "KAFKA_TOPIC" or (key in _PROPERTIES and not inner.done):
@@ -369,9 +377,9 @@ class _Reader:
 _JOINS_AND_CLAUSES = (*_JOINS, *_CLAUSES)
 
 
-def _plain_kind(cursor: Cursor) -> str:
+def _plain_kind(cursor: TokenCursor) -> str:
     first, second = cursor.peek(), cursor.peek(1)
-    words = [token.text for token in (first, second) if token is not None and token.kind is Kind.WORD]
+    words = [token.text for token in (first, second) if token is not None and token.kind is TokenKind.WORD]
     return " ".join(words[: 2 if words[0] in ("DROP", "ALTER", "SHOW", "LIST", "RUN") else 1])
 
 

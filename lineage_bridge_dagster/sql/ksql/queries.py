@@ -9,28 +9,28 @@ from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, merged,
 from lineage_bridge_dagster.sql.columns.relations import (
     MAX_COLUMNS,
     TOO_MANY,
-    Field,
+    KnownColumn,
     Relation,
     UnknownColumns,
     is_fully_known,
     opaque,
 )
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of, field_type, item_type
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of, field_type, item_type
 from lineage_bridge_dagster.sql.ksql.expressions import Expression, ExpressionParser, Item, Of, Star
 from lineage_bridge_dagster.sql.ksql.functions import AGGREGATES, COPIES, result_type
 from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, NameGenerator
-from lineage_bridge_dagster.sql.ksql.scopes import Join, Scope, Scoped, Table
-from lineage_bridge_dagster.sql.ksql.syntax import Query, Source, Tokens
-from lineage_bridge_dagster.sql.ksql.tokens import Cursor, Kind, KsqlError
+from lineage_bridge_dagster.sql.ksql.scopes import Join, KsqlScope, Scoped, Table
+from lineage_bridge_dagster.sql.ksql.syntax import Query, QuerySource, Tokens
+from lineage_bridge_dagster.sql.ksql.tokens import KsqlError, TokenCursor, TokenKind
 
-Types = Mapping[str, Type | None]
+Types = Mapping[str, SqlType | None]
 """Types that CREATE TYPE has defined, by name."""
 
 # More than ksqlDB runs.
 _MAX_SOURCES = 200
 
 
-class QueryReader:
+class KsqlQueryReader:
     """Derives the columns of one query.
 
     Args:
@@ -46,7 +46,7 @@ class QueryReader:
         self._query = query
         self._parser = ExpressionParser(query.variables, types)
         self._is_written = is_written
-        self._scope = Scope(
+        self._scope = KsqlScope(
             [Scoped(source.alias, tables(source.name)) for source in query.sources],
             [self._join(source) for source in query.sources[1:]],
         )
@@ -64,14 +64,14 @@ class QueryReader:
         if len(self._query.sources) > _MAX_SOURCES:
             return opaque(f"its query has more than {_MAX_SOURCES} sources")
         generator = self._scope.generator()
-        relation: list[Field | UnknownColumns] = []
+        relation: list[KnownColumn | UnknownColumns] = []
         after_unknown = False
         for found in self._query.items:
             try:
                 item = self._parser.item(found)
             except KsqlError as error:
                 alias, reason = _alias(found), f"its expression could not be parsed: {error.message}"
-                relation.append(Field(alias or None, unknown(reason), bool(alias)))
+                relation.append(KnownColumn(alias or None, unknown(reason), bool(alias)))
                 continue
             columns = self._item(item, generator, after_unknown=after_unknown)
             after_unknown = after_unknown or not is_fully_known(columns)
@@ -94,7 +94,7 @@ class QueryReader:
         # A generated name depends on those of the columns before it.
         is_certain = bool(item.alias) or expression.of is Of.COLUMN or not after_unknown
         origin, of = self.origin(expression), self._type(expression)
-        return (Field(name or None, origin, is_certain and bool(name), of),)
+        return (KnownColumn(name or None, origin, is_certain and bool(name), of),)
 
     def _generated(self, expression: Expression, generator: NameGenerator) -> str | None:
         """The name of an expression without alias; None when that is not known."""
@@ -108,7 +108,7 @@ class QueryReader:
         """The columns of `struct->*`."""
         origin, of = through(self.origin(struct), How.EXPRESSION), self._type(struct)
         if of is not None and of.kind == "ROW":
-            return tuple(Field(name, origin, type=inner) for name, inner in of.parts)
+            return tuple(KnownColumn(name, origin, type=inner) for name, inner in of.parts)
         return (UnknownColumns(origin=partly(origin, f"the fields of {struct.name} are unknown")),)
 
     def _partition_keys(self, columns: Relation) -> Relation:
@@ -124,8 +124,8 @@ class QueryReader:
                     continue
             else:
                 name = self._generated(expression, generator)
-            if not any(isinstance(column, Field) and column.name == name for column in columns):
-                keys.append(Field(name, self.origin(expression), bool(name), self._type(expression)))
+            if not any(isinstance(column, KnownColumn) and column.name == name for column in columns):
+                keys.append(KnownColumn(name, self.origin(expression), bool(name), self._type(expression)))
         return tuple(keys)
 
     def origin(self, expression: Expression, bound: frozenset[str] = frozenset()) -> Origin:
@@ -160,7 +160,7 @@ class QueryReader:
         is_copy = of is Of.LAMBDA or (of is Of.CALL and expression.name in COPIES)
         return inner if is_copy else through(inner, How.EXPRESSION)
 
-    def _type(self, expression: Expression) -> Type | None:
+    def _type(self, expression: Expression) -> SqlType | None:
         of, parts = expression.of, expression.parts
         if of is Of.COLUMN:
             return self._scope.resolve(expression).type
@@ -174,11 +174,11 @@ class QueryReader:
         if of is Of.ITEM:
             return item_type(types[0])
         if of is Of.STRUCT:
-            return Type("ROW", tuple(zip(expression.names, types, strict=True)))
+            return SqlType("ROW", tuple(zip(expression.names, types, strict=True)))
         if of is Of.ARRAY:
             return array_of(types[0] if types else None)
         if of is Of.MAP:
-            return Type("MAP", (("KEY", types[0]), ("VALUE", types[1]))) if types else None
+            return SqlType("MAP", (("KEY", types[0]), ("VALUE", types[1]))) if types else None
         if of is Of.CASE:
             return next((found for found in types[1:] if found is not None and found.kind != "SCALAR"), None)
         return result_type(expression.name, types) if of is Of.CALL else None
@@ -193,15 +193,15 @@ class QueryReader:
             return None
         return [self._scope.qualified(expression) for expression in listed]
 
-    def _join(self, source: Source) -> Join:
+    def _join(self, source: QuerySource) -> Join:
         return Join(source.is_outer, self._sides(source.condition))
 
     def _sides(self, condition: Tokens) -> tuple[Expression, Expression] | None:
         """The two sides of a join's condition, which is an equality."""
-        cursor = Cursor(condition, self._query.variables)
+        cursor = TokenCursor(condition, self._query.variables)
         while cursor.sees("(") and _encloses(condition):
             condition = condition[1:-1]
-            cursor = Cursor(condition, self._query.variables)
+            cursor = TokenCursor(condition, self._query.variables)
         try:
             if not cursor.skip_to(("=",)):
                 return None
@@ -215,7 +215,7 @@ def _encloses(found: Tokens) -> bool:
     """Whether the first token is a parenthesis that the last one closes."""
     depth = 0
     for at, token in enumerate(found):
-        depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind is Kind.SIGN else 0
+        depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind is TokenKind.SIGN else 0
         if depth == 0:
             return at == len(found) - 1
     return False
@@ -223,6 +223,6 @@ def _encloses(found: Tokens) -> bool:
 
 def _alias(found: Tokens) -> str:
     """The alias of an item that could not be parsed; empty without AS."""
-    if len(found) > 2 and found[-2].is_any("AS") and found[-1].kind in (Kind.WORD, Kind.QUOTED):
+    if len(found) > 2 and found[-2].is_any("AS") and found[-1].kind in (TokenKind.WORD, TokenKind.QUOTED):
         return found[-1].text
     return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, column_of, merged, through, unknown
 from lineage_bridge_dagster.sql.columns.relations import (
-    Field,
+    KnownColumn,
     Relation,
     UnknownColumns,
     ambiguous,
@@ -17,7 +17,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
 )
 from lineage_bridge_dagster.sql.ksql.expressions import Expression, Of
 from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, WINDOW_BOUNDS, NameGenerator
-from lineage_bridge_dagster.sql.ksql.syntax import Column, Place
+from lineage_bridge_dagster.sql.ksql.syntax import ColumnPlace, KsqlColumn
 from lineage_bridge_dagster.sql.statement import TablePath
 
 
@@ -33,14 +33,16 @@ class Table:
     """
 
     path: TablePath
-    columns: tuple[Column, ...] = ()
+    columns: tuple[KsqlColumn, ...] = ()
     open: str = ""
     windowed: bool = False
 
     @classmethod
-    def of(cls, name: str, columns: Iterable[Column], reason: str = "", *, windowed: bool = False) -> Table:
+    def of(
+        cls, name: str, columns: Iterable[KsqlColumn], reason: str = "", *, windowed: bool = False
+    ) -> Table:
         """A table with its columns in ksqlDB's order."""
-        order = {Place.KEY: 0, Place.VALUE: 1, Place.HEADER: 2}
+        order = {ColumnPlace.KEY: 0, ColumnPlace.VALUE: 1, ColumnPlace.HEADER: 2}
         ordered = sorted(columns, key=lambda column: order[column.place])
         return cls((name,), tuple(ordered), reason, windowed)
 
@@ -49,18 +51,18 @@ class Table:
         """A table of which only the name is known."""
         return cls((name,), (), f"the columns of {shown((name,))} are unknown")
 
-    def column(self, name: str) -> Field | None:
+    def column(self, name: str) -> KnownColumn | None:
         """Its column of that name, pseudo columns and window bounds included; None when it has none."""
         origin = column_of(self.path, name)
         for column in self.columns:
             if column.name == name:
-                return Field(name, origin, type=column.type)
+                return KnownColumn(name, origin, type=column.type)
         if name in PSEUDO_COLUMNS:
-            return Field(name, origin)
+            return KnownColumn(name, origin)
         if name in WINDOW_BOUNDS:
             # Of its own window, or that of the query's aggregation: both are computed.
-            return Field(name, CONSTANT)
-        return Field(name, origin) if self.open else None
+            return KnownColumn(name, CONSTANT)
+        return KnownColumn(name, origin) if self.open else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Join:
     sides: tuple[Expression, Expression] | None
 
 
-class Scope:
+class KsqlScope:
     """The sources of a query.
 
     Args:
@@ -114,7 +116,7 @@ class Scope:
             return expression
         return replace(expression, parts=tuple(map(self.qualified, expression.parts)))
 
-    def resolve(self, column: Expression) -> Field:
+    def resolve(self, column: Expression) -> KnownColumn:
         """What a column's name refers to."""
         sources = [source for source in self.sources if source.alias == column.source]
         if not column.source:
@@ -124,12 +126,12 @@ class Scope:
             sources = self._having(column.name)
         if len(sources) > 1:
             if column.name in WINDOW_BOUNDS:
-                return Field(column.name, CONSTANT)
+                return KnownColumn(column.name, CONSTANT)
             return ambiguous(column.name)
         found = sources[0].table.column(column.name) if sources else None
         if found is None:
             text = f"{column.source}.{column.name}" if column.source else column.name
-            return Field(column.name, unknown(f"there is no column {text}"))
+            return KnownColumn(column.name, unknown(f"there is no column {text}"))
         return found
 
     def name_of(self, column: Expression) -> str | None:
@@ -165,28 +167,28 @@ class Scope:
     def pseudo_columns(self) -> Relation:
         """The pseudo columns of all sources of a join."""
         return tuple(
-            Field(f"{source.alias}_{name}", column_of(source.table.path, name))
+            KnownColumn(f"{source.alias}_{name}", column_of(source.table.path, name))
             for source in self.sources
             for name in PSEUDO_COLUMNS
         )
 
-    def _star_of(self, source: Scoped, *, bounds: bool) -> Iterator[Field | UnknownColumns]:
+    def _star_of(self, source: Scoped, *, bounds: bool) -> Iterator[KnownColumn | UnknownColumns]:
         table, prefix = source.table, f"{source.alias}_" if self.is_join else ""
-        keys = [column for column in table.columns if column.place is Place.KEY]
+        keys = [column for column in table.columns if column.place is ColumnPlace.KEY]
         for column in keys:
-            yield Field(prefix + column.name, column_of(table.path, column.name), type=column.type)
+            yield KnownColumn(prefix + column.name, column_of(table.path, column.name), type=column.type)
         if table.windowed and (bounds or self.is_join):
             for name in WINDOW_BOUNDS:
-                yield Field(prefix + name, CONSTANT)
+                yield KnownColumn(prefix + name, CONSTANT)
         for column in table.columns[len(keys) :]:
-            yield Field(prefix + column.name, column_of(table.path, column.name), type=column.type)
+            yield KnownColumn(prefix + column.name, column_of(table.path, column.name), type=column.type)
         if table.open and not self.is_join:
             yield UnknownColumns(table.path)
         elif table.open:
             yield from opaque(table.open)
 
     @property
-    def join_key(self) -> Field | None:
+    def join_key(self) -> KnownColumn | None:
         """The synthetic key of a full join, or of one on expressions, which no source has."""
         equal: set[Expression] = set()
         columns: list[Expression] = []
@@ -202,7 +204,7 @@ class Scope:
         if columns or not self._joins or (last := self._joins[-1].sides) is None:
             return None
         origin = merged(self._origin(side) for side in last)
-        return Field(self.generator().join_key(), through(origin, How.EXPRESSION))
+        return KnownColumn(self.generator().join_key(), through(origin, How.EXPRESSION))
 
     def _origin(self, expression: Expression) -> Origin:
         if expression.of is Of.COLUMN:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from lineage_bridge_dagster.sql.columns.types import Type
-from lineage_bridge_dagster.sql.ksql.tokens import Token
+from lineage_bridge_dagster.sql.columns.types import SqlType
+from lineage_bridge_dagster.sql.ksql.tokens import KsqlToken
 
-Tokens = tuple[Token, ...]
+Tokens = tuple[KsqlToken, ...]
 
 
-class Place(Enum):
+class ColumnPlace(Enum):
     """Where a column's values are in a record."""
 
     KEY = "key"
@@ -22,12 +22,12 @@ class Place(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class KsqlColumn:
     """A column of a stream or table; its type as far as it is known."""
 
     name: str
-    place: Place = Place.VALUE
-    type: Type | None = None
+    place: ColumnPlace = ColumnPlace.VALUE
+    type: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Declaration:
     topic: str
     source: bool = False
     derived: bool = False
-    columns: tuple[Column, ...] = ()
+    columns: tuple[KsqlColumn, ...] = ()
     key_format: str = ""
     value_format: str = ""
     windowed: bool = False
@@ -60,16 +60,16 @@ class Declaration:
     @property
     def key(self) -> tuple[str, ...]:
         """Declared key columns."""
-        return tuple(column.name for column in self.columns if column.place is Place.KEY)
+        return tuple(column.name for column in self.columns if column.place is ColumnPlace.KEY)
 
     @property
     def value(self) -> tuple[str, ...]:
         """Declared value columns, without header columns."""
-        return tuple(column.name for column in self.columns if column.place is Place.VALUE)
+        return tuple(column.name for column in self.columns if column.place is ColumnPlace.VALUE)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuerySource:
     """A stream or table after FROM or JOIN.
 
     Attributes:
@@ -99,7 +99,7 @@ class Query:
     """
 
     items: tuple[Tokens, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[QuerySource, ...]
     group_by: Tokens | None = None
     partition_by: Tokens | None = None
     is_windowed: bool = False
@@ -124,6 +124,6 @@ class Form:
     name: str = ""
     declaration: Declaration | None = None
     query: Query | None = None
-    columns: tuple[Column, ...] = ()
+    columns: tuple[KsqlColumn, ...] = ()
     replaces: bool = False
     if_not_exists: bool = False

@@ -47,7 +47,7 @@ _RESERVED = frozenset(
 _OPEN = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """Kind of a token."""
 
     WORD = "word"
@@ -60,7 +60,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class KsqlToken:
     """One token.
 
     Attributes:
@@ -69,13 +69,13 @@ class Token:
         start: Offset in the text.
     """
 
-    kind: Kind
+    kind: TokenKind
     text: str
     start: int
 
     def is_any(self, *words: str) -> bool:
         """Whether it is one of these words or signs, unquoted."""
-        return self.kind in (Kind.WORD, Kind.SIGN) and self.text in words
+        return self.kind in (TokenKind.WORD, TokenKind.SIGN) and self.text in words
 
 
 class KsqlError(LineageBridgeError):
@@ -86,9 +86,9 @@ class KsqlError(LineageBridgeError):
         self.start = start
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[KsqlToken]:
     """Tokens of a text, without comments and blanks."""
-    found: list[Token] = []
+    found: list[KsqlToken] = []
     for match in _TOKEN.finditer(text):
         group, raw = match.lastgroup or "other", match.group()
         if group == "skip":
@@ -97,13 +97,13 @@ def tokens(text: str) -> list[Token]:
             raw = raw.upper()
         elif group in ("quoted", "string"):
             raw = raw[1:-1].replace(raw[0] * 2, raw[0])
-        found.append(Token(Kind(group), raw, match.start()))
+        found.append(KsqlToken(TokenKind(group), raw, match.start()))
     return found
 
 
-def statements(found: Sequence[Token]) -> Iterator[list[Token]]:
+def statements(found: Sequence[KsqlToken]) -> Iterator[list[KsqlToken]]:
     """Tokens of each statement, without its semicolon."""
-    statement: list[Token] = []
+    statement: list[KsqlToken] = []
     for token in found:
         if token.is_any(";"):
             if statement:
@@ -157,7 +157,7 @@ class Variables(Mapping[str, str]):
         return sum(1 for _ in self)
 
 
-class Cursor:
+class TokenCursor:
     """Reads the tokens of one statement, from left to right.
 
     Args:
@@ -165,7 +165,7 @@ class Cursor:
         variables: Variables that `DEFINE` has set so far; any other is left as written.
     """
 
-    def __init__(self, found: Sequence[Token], variables: Mapping[str, str]) -> None:
+    def __init__(self, found: Sequence[KsqlToken], variables: Mapping[str, str]) -> None:
         self._tokens = found
         self.variables = variables
         self.at = 0
@@ -175,7 +175,7 @@ class Cursor:
         """Whether all tokens have been read."""
         return self.at >= len(self._tokens)
 
-    def peek(self, ahead: int = 0) -> Token | None:
+    def peek(self, ahead: int = 0) -> KsqlToken | None:
         """A following token; None after the last."""
         at = self.at + ahead
         return self._tokens[at] if at < len(self._tokens) else None
@@ -224,13 +224,13 @@ class Cursor:
         signs = self.at
         while (token := self.peek()) is not None and token.is_any("-", "+"):
             self.at += 1
-        if token is None or token.kind is Kind.OTHER:
+        if token is None or token.kind is TokenKind.OTHER:
             raise self.unexpected("a value")
         sign = "".join(each.text for each in self._tokens[signs : self.at])
         self.at += 1
         # ksqlDB substitutes variables before it parses, in strings as well.
         value = self.substituted(token.text)
-        return sign + (value.strip("'") if token.kind is Kind.VARIABLE else value)
+        return sign + (value.strip("'") if token.kind is TokenKind.VARIABLE else value)
 
     def skip_to(self, *ends: tuple[str, ...]) -> bool:
         """Skip to the first of these outside parentheses, else to the end. Returns whether one was found.
@@ -246,9 +246,9 @@ class Cursor:
                 before = self._tokens[self.at - 1] if self.at else None
                 if not (token.is_any("FROM") and before is not None and before.is_any("DISTINCT")):
                     return True
-            if token.kind is Kind.OTHER:
+            if token.kind is TokenKind.OTHER:
                 raise self.unexpected("an expression")
-            depth += _OPEN.get(token.text, 0) if token.kind is Kind.SIGN else 0
+            depth += _OPEN.get(token.text, 0) if token.kind is TokenKind.SIGN else 0
             if depth < 0:
                 raise self.unexpected("an expression")
             self.at += 1
@@ -256,7 +256,7 @@ class Cursor:
             raise self.unexpected("a closing parenthesis")
         return False
 
-    def group(self, *, types: bool = False) -> list[tuple[Token, ...]]:
+    def group(self, *, types: bool = False) -> list[tuple[KsqlToken, ...]]:
         """Read a parenthesised list into the tokens of its members.
 
         Args:
@@ -269,7 +269,7 @@ class Cursor:
         start, depth = self.at, 1
         brackets = _OPEN | ({"<": 1, ">": -1} if types else {})
         while (token := self.peek()) is not None:
-            depth += brackets.get(token.text, 0) if token.kind is Kind.SIGN else 0
+            depth += brackets.get(token.text, 0) if token.kind is TokenKind.SIGN else 0
             if depth == 0:
                 members = _split(self._tokens[start : self.at], brackets)
                 self.at += 1
@@ -277,11 +277,11 @@ class Cursor:
             self.at += 1
         raise self.unexpected("a closing parenthesis")
 
-    def read_since(self, start: int) -> tuple[Token, ...]:
+    def read_since(self, start: int) -> tuple[KsqlToken, ...]:
         """The tokens from an earlier place up to the current one."""
         return tuple(self._tokens[start : self.at])
 
-    def split(self, start: int) -> list[tuple[Token, ...]]:
+    def split(self, start: int) -> list[tuple[KsqlToken, ...]]:
         """The tokens since an earlier place, split at the commas outside brackets."""
         return _split(self._tokens[start : self.at], _OPEN)
 
@@ -293,8 +293,8 @@ class Cursor:
         if token is None:
             last = self._tokens[-1]
             return KsqlError(f"the statement ends where {expected} was expected", last.start)
-        shown = "'...'" if token.kind is Kind.STRING else token.text
-        if token.kind is Kind.OTHER:
+        shown = "'...'" if token.kind is TokenKind.STRING else token.text
+        if token.kind is TokenKind.OTHER:
             # An unclosed string or comment extends to the end of the text.
             shown = shown[:1]
         return KsqlError(f"{shown!r} where {expected} was expected", token.start)
@@ -313,27 +313,27 @@ class Cursor:
             raise KsqlError(f"its variables expand to over {_MAX_EXPANDED:,} characters", start)
         return _VARIABLE.sub(lambda found: self.variables.get(found.group().upper(), found.group()), text)
 
-    def _resolved(self, token: Token) -> str:
+    def _resolved(self, token: KsqlToken) -> str:
         value = self.substituted(token.text)
-        if token.kind is not Kind.VARIABLE or value == token.text:
+        if token.kind is not TokenKind.VARIABLE or value == token.text:
             return value
         if len(value) > 1 and value[0] == value[-1] and value[0] in '`"':
             return value[1:-1]
         return value.upper()
 
 
-def _split(found: Sequence[Token], brackets: Mapping[str, int]) -> list[tuple[Token, ...]]:
+def _split(found: Sequence[KsqlToken], brackets: Mapping[str, int]) -> list[tuple[KsqlToken, ...]]:
     """Split tokens at the commas outside brackets."""
     ends, depth = [-1], 0
     for at, token in enumerate(found):
-        if token.kind is Kind.SIGN:
+        if token.kind is TokenKind.SIGN:
             depth += brackets.get(token.text, 0)
             if depth == 0 and token.text == ",":
                 ends.append(at)
     return [tuple(found[low + 1 : high]) for low, high in pairwise([*ends, len(found)])]
 
 
-def _is_name(token: Token) -> bool:
-    if token.kind is Kind.WORD:
+def _is_name(token: KsqlToken) -> bool:
+    if token.kind is TokenKind.WORD:
         return token.text not in _RESERVED
-    return token.kind in (Kind.QUOTED, Kind.VARIABLE) and bool(token.text)
+    return token.kind in (TokenKind.QUOTED, TokenKind.VARIABLE) and bool(token.text)

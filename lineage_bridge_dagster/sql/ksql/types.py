@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lineage_bridge_dagster.sql.columns.types import SCALAR, Type, array_of
-from lineage_bridge_dagster.sql.ksql.tokens import Cursor, Kind
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of
+from lineage_bridge_dagster.sql.ksql.tokens import TokenCursor, TokenKind
 
 # Deeper types are not read.
 _MAX_DEPTH = 50
 
 
-def read_type(cursor: Cursor, custom: Mapping[str, Type | None], depth: int = 0) -> Type | None:
+def read_type(cursor: TokenCursor, custom: Mapping[str, SqlType | None], depth: int = 0) -> SqlType | None:
     """Read a type.
 
     Args:
@@ -24,17 +24,17 @@ def read_type(cursor: Cursor, custom: Mapping[str, Type | None], depth: int = 0)
     """
     if depth > _MAX_DEPTH:
         raise cursor.unexpected("a type that is not nested so deeply")
-    found: Type | None
+    found: SqlType | None
     if cursor.take("ARRAY", "<"):
         found = array_of(read_type(cursor, custom, depth + 1))
         cursor.expect(">")
     elif cursor.take("MAP", "<"):
         key = read_type(cursor, custom, depth + 1)
         cursor.expect(",")
-        found = Type("MAP", (("KEY", key), ("VALUE", read_type(cursor, custom, depth + 1))))
+        found = SqlType("MAP", (("KEY", key), ("VALUE", read_type(cursor, custom, depth + 1))))
         cursor.expect(">")
     elif cursor.take("STRUCT", "<>"):
-        found = Type("ROW")
+        found = SqlType("ROW")
     elif cursor.take("STRUCT", "<"):
         found = _struct(cursor, custom, depth)
     else:
@@ -47,17 +47,17 @@ def read_type(cursor: Cursor, custom: Mapping[str, Type | None], depth: int = 0)
     return found
 
 
-def _struct(cursor: Cursor, custom: Mapping[str, Type | None], depth: int) -> Type:
-    parts: list[tuple[str, Type | None]] = []
+def _struct(cursor: TokenCursor, custom: Mapping[str, SqlType | None], depth: int) -> SqlType:
+    parts: list[tuple[str, SqlType | None]] = []
     while not cursor.take(">"):
         if parts:
             cursor.expect(",")
         # A field may have the name of a reserved word: it is no other place where one could follow.
         token = cursor.peek()
-        if token is not None and token.kind is Kind.WORD:
+        if token is not None and token.kind is TokenKind.WORD:
             cursor.at += 1
             name = token.text
         else:
             name = cursor.name()
         parts.append((name, read_type(cursor, custom, depth + 1)))
-    return Type("ROW", tuple(parts))
+    return SqlType("ROW", tuple(parts))

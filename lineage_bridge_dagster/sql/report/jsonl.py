@@ -17,7 +17,7 @@ from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster.sql.ksql import derivation as ksql
 from lineage_bridge_dagster.sql.ksql.parser import KsqlText, parse_text
 from lineage_bridge_dagster.sql.ksql.scopes import Table
-from lineage_bridge_dagster.sql.ksql.syntax import Column
+from lineage_bridge_dagster.sql.ksql.syntax import KsqlColumn
 from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
 
 _CHUNK = 1000
@@ -96,7 +96,7 @@ def ksql_columns(text: KsqlText, schemas: Schemas | None) -> TextColumns:
 
     def table(name: str) -> Table | None:
         names = schemas((name,)) if schemas else None
-        return None if names is None else Table.of(name, map(Column, names))
+        return None if names is None else Table.of(name, map(KsqlColumn, names))
 
     return ksql.derive_columns(text, table)
 

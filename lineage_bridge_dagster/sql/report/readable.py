@@ -10,12 +10,12 @@ from rich.text import Text
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
-from lineage_bridge_dagster.sql.columns.relations import Field, Relation
+from lineage_bridge_dagster.sql.columns.relations import KnownColumn, Relation
 from lineage_bridge_dagster.sql.columns.statement import Writer
 from lineage_bridge_dagster.sql.flink.names import known_part
-from lineage_bridge_dagster.sql.flink.views import Expansion
+from lineage_bridge_dagster.sql.flink.views import ViewExpansion
 from lineage_bridge_dagster.sql.ksql.parser import KsqlText, TopicFlow
-from lineage_bridge_dagster.sql.statement import Statement, TablePath, TextLineage
+from lineage_bridge_dagster.sql.statement import SqlStatement, TablePath, TextLineage
 
 _PLAIN = re.compile(r"[^\W\d]\w*\Z")
 _HOW_STYLES = {How.IDENTITY: "green", How.EXPRESSION: "yellow", How.AGGREGATE: "magenta"}
@@ -23,7 +23,7 @@ _LABEL = 9
 
 
 def flink_report(
-    lineage: TextLineage, expansion: Expansion, columns: TextColumns | None = None
+    lineage: TextLineage, expansion: ViewExpansion, columns: TextColumns | None = None
 ) -> Iterator[Text]:
     """Lines on a text of Flink SQL.
 
@@ -87,7 +87,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def _statement(statement: Statement, number: int | None) -> Iterator[Text]:
+def _statement(statement: SqlStatement, number: int | None) -> Iterator[Text]:
     title = Text(f"{number}. " if number else "", style="dim")
     title.append(statement.kind, style="bold" if statement.error is None else "bold red")
     yield title
@@ -120,7 +120,7 @@ def _shared_tables(columns: TextColumns) -> Iterator[Text]:
                 yield _further(found.reason)
 
 
-def _columns(statement: Statement, writers: Sequence[Writer], output: Relation | None) -> Iterator[Text]:
+def _columns(statement: SqlStatement, writers: Sequence[Writer], output: Relation | None) -> Iterator[Text]:
     """Columns that a statement writes, or its query's output where the target's columns are unknown."""
     for writer in writers:
         if not writer.columns and len(writers) == 1 and output:
@@ -139,7 +139,7 @@ def _columns(statement: Statement, writers: Sequence[Writer], output: Relation |
     else:
         yield _line("columns", Text("of the result"))
     for place, item in enumerate(output, 1):
-        if isinstance(item, Field):
+        if isinstance(item, KnownColumn):
             shown = f"{place}" + (f" ({name((item.name,))})" if item.name else "")
             yield _derivation(shown, item.origin.sources, item.origin.open)
         else:

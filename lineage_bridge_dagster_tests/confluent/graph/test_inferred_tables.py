@@ -11,7 +11,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_table
 from lineage_bridge_dagster.confluent.graph.subjects import SubjectIndex
 from lineage_bridge_dagster.sql.columns.tables import HIDDEN, Registered
-from lineage_bridge_dagster.sql.columns.types import Type
+from lineage_bridge_dagster.sql.columns.types import SqlType
 
 Json = Any
 
@@ -67,7 +67,7 @@ def star(found: Registered | None) -> list[str] | None:
     return None if found is None else [column.name for column in found.columns if column.how != HIDDEN]
 
 
-def spelled(of: Type | None) -> str:
+def spelled(of: SqlType | None) -> str:
     if of is None:
         return "?"
     inner = ",".join(f"{name}:{spelled(part)}" if name else spelled(part) for name, part in of.parts)

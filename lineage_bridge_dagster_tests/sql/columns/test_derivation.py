@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.sql.columns.derivation import derive_columns
-from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Context, written_columns
+from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, StatementContext, written_columns
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
@@ -178,7 +178,9 @@ def test_columns_that_double_with_every_level_are_given_up(written: Written) -> 
     assert columns == ()
 
 
-NO_CONTEXT = Context(lambda _: None, lambda _: None, lambda _: None, lambda _: None, lambda path: path)
+NO_CONTEXT = StatementContext(
+    lambda _: None, lambda _: None, lambda _: None, lambda _: None, lambda path: path
+)
 
 
 def columns_of(statement: Tree) -> tuple[ColumnLineage, ...]:

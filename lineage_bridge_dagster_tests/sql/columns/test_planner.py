@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.sql.columns.derivation import derive_columns
-from lineage_bridge_dagster.sql.columns.relations import Field
+from lineage_bridge_dagster.sql.columns.relations import KnownColumn
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 pytestmark = pytest.mark.xdist_group("flink")
@@ -32,7 +32,7 @@ def test_query_has_the_columns_of_the_planner(parser: FlinkSqlParser, expected: 
     (text,) = derive_columns([parsed], outputs=True)
     relation = text.outputs[-1]
     assert relation is not None
-    fields = [item for item in relation if isinstance(item, Field)]
+    fields = [item for item in relation if isinstance(item, KnownColumn)]
     assert [field.name for field in fields] == [name for name, _ in expected["columns"]]
     for field, (name, origins) in zip(fields, expected["columns"], strict=True):
         if origins is not None:

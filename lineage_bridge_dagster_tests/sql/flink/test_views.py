@@ -10,19 +10,19 @@ import pytest
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex, TopicRef
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
-from lineage_bridge_dagster.sql.flink.views import Expansion, expand_views
-from lineage_bridge_dagster.sql.statement import Sink
+from lineage_bridge_dagster.sql.flink.views import ViewExpansion, expand_views
+from lineage_bridge_dagster.sql.statement import TableSink
 
 pytestmark = pytest.mark.xdist_group("flink")
 
-Expand = Callable[..., list[Expansion]]
+Expand = Callable[..., list[ViewExpansion]]
 
 
 @pytest.fixture
 def expand(parser: FlinkSqlParser) -> Expand:
     """Expands texts without a current catalog, so that names stay as written."""
 
-    def of(*texts: str) -> list[Expansion]:
+    def of(*texts: str) -> list[ViewExpansion]:
         lineages = parser.parse(texts)
         assert [line.error for line in lineages] == [None] * len(texts)
         return expand_views(map(ParsedText, lineages))
@@ -37,14 +37,14 @@ def test_view_expands_to_its_base_tables_through_other_views(expand: Expand) -> 
         "INSERT INTO d SELECT * FROM v2 JOIN v1 ON TRUE JOIN e ON TRUE",
     )
     tables = (("a",), ("b",), ("c",), ("e",))
-    assert last == Expansion(
-        reads=tables, writes=(("d",),), views=(("v2",), ("v1",)), sinks=(Sink(("d",), tables),)
+    assert last == ViewExpansion(
+        reads=tables, writes=(("d",),), views=(("v2",), ("v1",)), sinks=(TableSink(("d",), tables),)
     )
 
 
 def test_defining_a_view_writes_no_table(expand: Expand) -> None:
     (expansion,) = expand("CREATE VIEW v AS SELECT * FROM a")
-    assert expansion == Expansion(reads=(("a",),), writes=(), defines=(("v",),))
+    assert expansion == ViewExpansion(reads=(("a",),), writes=(), defines=(("v",),))
 
 
 def test_statement_reads_the_view_as_defined_at_its_creation(expand: Expand) -> None:
@@ -115,12 +115,12 @@ def test_temporary_view_is_visible_only_in_its_own_text(expand: Expand) -> None:
         "DROP TEMPORARY VIEW v; INSERT INTO e SELECT * FROM v",
         "INSERT INTO d SELECT * FROM v",
     )
-    assert own == Expansion(
+    assert own == ViewExpansion(
         reads=(("b",), ("a",)),
         writes=(("d",), ("e",)),
         views=(("v",),),
         defines=(("v",),),
-        sinks=(Sink(("d",), (("b",),)), Sink(("e",), (("a",),))),
+        sinks=(TableSink(("d",), (("b",),)), TableSink(("e",), (("a",),))),
     )
     assert other.reads == (("a",),)
 
@@ -148,9 +148,9 @@ def test_each_sink_of_several_inserts_is_made_of_its_own_tables(expand: Expand, 
     )
     assert last.reads == (("a",), ("b",), ("c",), ("y",), ("d",))
     assert last.sinks == (
-        Sink(("x",), (("a",), ("b",), ("d",))),
-        Sink(("y",), (("c",), ("y",))),
-        Sink(("z",), ()),
+        TableSink(("x",), (("a",), ("b",), ("d",))),
+        TableSink(("y",), (("c",), ("y",))),
+        TableSink(("z",), ()),
     )
 
 
@@ -161,7 +161,7 @@ def test_names_of_a_statement_set_are_completed_by_the_session(parser: FlinkSqlP
     )
     (expansion,) = expand_views([ParsedText(lineage, catalog="prod")], index)
     at = ("env-1", "lkc-a")
-    assert expansion.sinks == (Sink((*at, "x"), ((*at, "a"),)), Sink((*at, "y"), ((*at, "b"),)))
+    assert expansion.sinks == (TableSink((*at, "x"), ((*at, "a"),)), TableSink((*at, "y"), ((*at, "b"),)))
 
 
 def test_cycle_is_reported_and_its_other_tables_are_kept(expand: Expand) -> None:

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns
-from lineage_bridge_dagster.sql.columns.relations import Field
+from lineage_bridge_dagster.sql.columns.relations import KnownColumn
 from lineage_bridge_dagster.sql.ksql.derivation import derive_columns
 from lineage_bridge_dagster.sql.ksql.parser import parse_text
 from lineage_bridge_dagster.sql.ksql.scopes import Table
-from lineage_bridge_dagster.sql.ksql.syntax import Column, Place
+from lineage_bridge_dagster.sql.ksql.syntax import ColumnPlace, KsqlColumn
 from lineage_bridge_dagster_tests.sql.columns.judging import mistakes, name
 
 CASES = [
@@ -85,10 +85,10 @@ def test_two_writers_of_one_stream_are_told_apart() -> None:
 
 
 def test_given_tables_are_used_where_the_text_does_not_tell() -> None:
-    s = Table.of("S", [Column("A"), Column("ID", Place.KEY)], windowed=True)
+    s = Table.of("S", [KsqlColumn("A"), KsqlColumn("ID", ColumnPlace.KEY)], windowed=True)
     text = derive_columns(parse_text("CREATE STREAM d AS SELECT * FROM s; SELECT * FROM s;"), {"S": s}.get)
     assert [column.column for column in text.written] == ["ID", "A"]
-    names = [column.name for column in text.outputs[1] or () if isinstance(column, Field)]
+    names = [column.name for column in text.outputs[1] or () if isinstance(column, KnownColumn)]
     assert names == ["ID", "WINDOWSTART", "WINDOWEND", "A"]
 
 
