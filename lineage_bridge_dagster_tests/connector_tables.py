@@ -1,6 +1,6 @@
-"""The generated tables of docs/connectors.md.
+"""The generated tables of docs/dataset_names.md, source_connectors.md and sink_connectors.md.
 
-To bring the page up to date: `python -m lineage_bridge_dagster_tests.connector_tables`.
+To bring the pages up to date: `python -m lineage_bridge_dagster_tests.connector_tables`.
 """
 
 from __future__ import annotations
@@ -12,29 +12,31 @@ from lineage_bridge_dagster.confluent.connectors.families import SINKS, SOURCES
 from lineage_bridge_dagster.confluent.connectors.family import Family
 from lineage_bridge_dagster.confluent.connectors.naming import RULES
 
-PAGE = Path(__file__).parents[1] / "docs" / "connectors.md"
+DOCS = Path(__file__).parents[1] / "docs"
 HOW_TO_UPDATE = "python -m lineage_bridge_dagster_tests.connector_tables"
 
 
-def tables() -> Mapping[str, str]:
-    """The tables by the name in their markers."""
-    return {"names": _names(), "sources": _classes(SOURCES), "sinks": _classes(SINKS)}
+def tables() -> Mapping[Path, tuple[str, str]]:
+    """The table of each page, with the name in its markers."""
+    return {
+        DOCS / "dataset_names.md": ("names", _names()),
+        DOCS / "source_connectors.md": ("sources", _classes(SOURCES)),
+        DOCS / "sink_connectors.md": ("sinks", _classes(SINKS)),
+    }
 
 
-def with_tables(page: str) -> str:
-    """The page with the text between each pair of markers replaced.
+def with_table(page: str, name: str, table: str) -> str:
+    """The page with the text between the markers replaced.
 
     Raises:
-        ValueError: It lacks a pair of markers.
+        ValueError: It lacks the pair of markers.
     """
-    for name, table in tables().items():
-        start, end = f"<!-- {name}: generated -->\n", f"<!-- end of {name} -->"
-        before, has_start, rest = page.partition(start)
-        _, has_end, after = rest.partition(end)
-        if not (has_start and has_end):
-            raise ValueError(f"{PAGE.name} has no markers of {name!r}")
-        page = f"{before}{start}\n{table}\n\n{end}{after}"
-    return page
+    start, end = f"<!-- {name}: generated -->\n", f"<!-- end of {name} -->"
+    before, has_start, rest = page.partition(start)
+    _, has_end, after = rest.partition(end)
+    if not (has_start and has_end):
+        raise ValueError(f"The page has no markers of {name!r}")
+    return f"{before}{start}\n{table}\n\n{end}{after}"
 
 
 def _names() -> str:
@@ -61,4 +63,5 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text()))
+    for path, (name, table) in tables().items():
+        path.write_text(with_table(path.read_text(), name, table))

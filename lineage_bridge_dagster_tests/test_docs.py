@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -14,16 +15,28 @@ from click.testing import CliRunner
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.config.unread_variables import is_read
+from lineage_bridge_dagster.lineage import documents
+from lineage_bridge_dagster.lineage.chains import chains_of
+from lineage_bridge_dagster.lineage.documents import (
+    KEY_DIGEST,
+    KEY_LAST_SYNCED,
+    KEY_UPSTREAM_CHAIN,
+    digest,
+    render,
+)
+from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.unknowns import Unknown
-from lineage_bridge_dagster_tests import connector_tables
+from lineage_bridge_dagster_tests import connector_tables, reference
 from lineage_bridge_dagster_tests.assets.world import EAST, world
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "lineage_bridge_dagster"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-ALL = "\n".join(page.read_text() for page in PAGES)
+#: Without the reference, whose names the code declares.
+ALL = "\n".join(page.read_text() for page in PAGES if page.name != "reference.md")
 
 #: LineageBridge's own variables, which this project does not read but the page for its users mentions.
 _LINEAGEBRIDGE_ONLY = {
@@ -44,7 +57,7 @@ _LINEAGEBRIDGE_ONLY = {
     "WATCH_ENV",
 }
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+each_page = pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
 
 
 def _code() -> str:
@@ -57,11 +70,11 @@ def _blocks(page: str, language: str) -> list[str]:
 
 
 def test_iam_policy_is_the_output_of_its_command() -> None:
-    command = shlex.split(_blocks("docs/configuration.md", "bash")[0].replace("\\\n", " "))
+    command = shlex.split(_blocks("docs/iam.md", "bash")[0].replace("\\\n", " "))
     assert command[0] == "lineage-bridge"
     result = CliRunner().invoke(main, command[1:])
     assert (result.exit_code, result.stderr) == (0, "")
-    assert _blocks("docs/configuration.md", "json")[0] == result.stdout
+    assert _blocks("docs/iam.md", "json")[0] == result.stdout
 
 
 def test_example_subclass_changes_keys_groups_owners_and_descriptions() -> None:
@@ -122,12 +135,25 @@ def test_every_page_is_linked_from_the_readme() -> None:
 
 
 def test_tables_of_connectors_are_current() -> None:
-    page = connector_tables.PAGE.read_text()
-    assert connector_tables.with_tables(page) == page, f"Run: {connector_tables.HOW_TO_UPDATE}"
+    for path, (name, table) in connector_tables.tables().items():
+        page = path.read_text()
+        assert connector_tables.with_table(page, name, table) == page, (
+            f"Run: {connector_tables.HOW_TO_UPDATE}"
+        )
+
+
+def test_reference_is_current() -> None:
+    assert reference.page() == reference.PAGE.read_text(), f"Run: {reference.HOW_TO_UPDATE}"
+
+
+def test_reference_has_every_parameter_that_a_push_writes() -> None:
+    keys = {value for name, value in vars(documents).items() if name.startswith("KEY_")}
+    section = reference.PAGE.read_text().partition("## Parameters in Glue")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `([\w.]+)` \|", section, re.MULTILINE)) == keys
 
 
 def test_page_of_connectors_explains_everything_that_may_be_unknown() -> None:
-    page = connector_tables.PAGE.read_text()
+    page = (ROOT / "docs/connectors.md").read_text()
     _, _, section = page.partition("| `unknown` | meaning |")
     assert set(re.findall(r"^\| `(\w+)` \|", section.partition("##")[0], re.MULTILINE)) == set(Unknown)
 
@@ -154,13 +180,47 @@ def test_yaml_of_each_cluster_has_fields_that_select_one_spark() -> None:
     from lineage_bridge_dagster.component import LineageBridgeComponent
     from lineage_bridge_dagster.config.yaml_fields import SparkConfig
 
-    blocks = [yaml.safe_load(text)["attributes"] for text in _blocks("docs/clusters.md", "yaml")]
+    pages = ("docs/clusters.md", "docs/managed_clusters.md")
+    blocks = [yaml.safe_load(text)["attributes"] for page in pages for text in _blocks(page, "yaml")]
     assert len(blocks) >= 6
     for attributes in blocks:
         LineageBridgeComponent.model().model_validate(attributes)
         spark = SparkConfig(**attributes["spark"])
         if not (spark.remote or "").startswith("{{"):
             assert not list(spark.contradictions())
+
+
+@each_page
+def test_page_can_be_read_in_one_go(page: Path) -> None:
+    if page.parent.name == "docs" and "generated" not in page.read_text():
+        assert len(page.read_text().split()) < 1500
+
+
+@each_page
+def test_anchors_of_links_exist(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text()):
+        if not target.startswith("http"):
+            text = (page.parent / target).read_text() if target else page.read_text()
+            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in slugs, f"{page.name}: {target}#{anchor}"
+
+
+def test_example_of_the_page_of_glue_is_what_a_push_writes() -> None:
+    graph = Graph()
+    add_table(graph, "orders.v1")
+    (chain,) = chains_of(graph)
+    document = render(chain, PushSettings())
+    page = (ROOT / "docs/glue.md").read_text()
+    examples = {
+        key: value.strip(" `") for key, value in re.findall(r"^\| `([\w.]+)` \|.*\| (.*) \|$", page, re.M)
+    }
+    (hops,) = _blocks("docs/glue.md", "json")
+    block = document.block(2048, examples[KEY_LAST_SYNCED])
+    wanted = {**document.parameters, KEY_DIGEST: digest(document.parameters, block)}
+    assert json.loads(hops) == json.loads(wanted.pop(KEY_UPSTREAM_CHAIN))
+    assert {key: examples[key] for key in wanted} == wanted
+    assert _blocks("docs/glue.md", "text") == [f"{block}\n"]
 
 
 @each_page

@@ -110,9 +110,8 @@ class Run:
 
 def commands() -> list[str]:
     """The page's commands: a push of some tables, the run's outcome, and a materialization of a table."""
-    text = (ROOT / "docs/pushes.md").read_text()
-    section = text.partition("## Push by HTTP")[2].partition("\n## ")[0]
-    return re.findall(r"```bash\n(.*?)```", section, re.DOTALL)
+    text = (ROOT / "docs/push_by_http.md").read_text()
+    return re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 They name both as inputs, receive a lazy DataFrame of each and return one, which the IO manager writes to an
 Iceberg table. One is recomputed by every run, the other processes the new rows of its input.
-docs/io_manager.md explains them.
+docs/io_manager.md and docs/inputs.md explain them.
 """
 
 from typing import Any

@@ -1,4 +1,6 @@
-"""The files of an extract: their kinds, and the columns of each. `docs/collector.md` has them as a table."""
+"""The files of an extract: their kinds, and the columns of each. `docs/collector_files.md` and
+`docs/collector_views.md` have them as tables.
+"""
 
 from __future__ import annotations
 
@@ -231,10 +233,10 @@ KINDS: tuple[Kind, ...] = (
 
 
 def markdown(kinds: Iterable[Kind] = KINDS) -> str:
-    """The columns of each kind, as in the documentation."""
+    """The columns of kinds, as in the documentation."""
     lines: list[str] = []
     for kind in kinds:
-        lines += [f"### {kind.name}", "", f"{kind.description}.", "", "| column | type | value | masked as |"]
+        lines += [f"## {kind.name}", "", f"{kind.description}.", "", "| column | type | value | masked as |"]
         lines.append("|---|---|---|---|")
         for column in kind.columns:
             masked = column.sensitivity or ""

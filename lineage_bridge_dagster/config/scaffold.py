@@ -93,7 +93,7 @@ def _section(
 ) -> Iterator[str]:
     for name, field in section.model_fields.items():
         inner = section_of(section, name)
-        yield from _comment(_described(path, name, field, inner), indent)
+        yield from _comment(described(path, name, field, inner), indent)
         if inner is not None:
             yield f"{indent}{name}:"
             yield from _section(component, inner, (*path, name), indent + "  ")
@@ -104,7 +104,8 @@ def _section(
             yield f"{indent}{name}: {_value(path, name, field)}"
 
 
-def _described(path: tuple[str, ...], name: str, field: FieldInfo, inner: type[YamlSection] | None) -> str:
+def described(path: tuple[str, ...], name: str, field: FieldInfo, inner: type[YamlSection] | None) -> str:
+    """What a field means, with its default; `inner` is its section, if it is one."""
     text = field.description or ""
     if inner is not None or name in _EXAMPLES or "default" in text:
         return text
@@ -127,6 +128,15 @@ def _value(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
         return '""' if _followed(path, name) else _template(f"env.{_variable(path, name, setting)}")
     text = "" if default is None else _scalar(default)
     return _template(f"env('{_variable(path, name, field)}', '{text}')")
+
+
+def variable(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
+    """The variable that a field is read from while it is empty; empty if it has none of its own."""
+    setting = _setting(path, name)
+    default = (setting or field).get_default(call_default_factory=True)
+    if isinstance(default, dict) or not (path or _has_variable(field)) or _followed(path, name):
+        return ""
+    return _variable(path, name, setting or field)
 
 
 def _variable(path: tuple[str, ...], name: str, field: FieldInfo) -> str:

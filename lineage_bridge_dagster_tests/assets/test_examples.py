@@ -28,7 +28,10 @@ from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, WEST, World
 
-PAGE = (Path(__file__).parents[2] / "docs" / "io_manager.md").read_text()
+PAGE = "\n\n".join(
+    (Path(__file__).parents[2] / "docs" / name).read_text()
+    for name in ("io_manager.md", "small_tables.md", "inputs.md")
+)
 
 
 def assets_of_the_page() -> dict[str, AssetsDefinition]:

@@ -33,7 +33,7 @@ def test_scaffolded_yaml_has_every_field_and_is_valid() -> None:
 
 
 def test_example_of_the_documentation_is_valid() -> None:
-    page = (Path(__file__).parents[3] / "docs/collector.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/collector_assets.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```yaml\n(type: .*?)```", page, re.DOTALL)
     example = yaml.safe_load(text)
     assert example["type"] == TYPE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from lineage_bridge_dagster.operations.doctor.checks import all_checks
@@ -29,11 +30,70 @@ DOCUMENTED = {
 OF_THIS_MACHINE = {"machine", "network"}
 
 
+#: The tests of each symptom on the page, in its order.
+TESTS: Sequence[Sequence[str]] = [
+    [
+        "test_a_table_that_is_gone_points_at_region_account_and_lake_formation",
+        "test_tables_that_glue_lacks_are_named_with_reason_and_next_step",
+    ],
+    [
+        "test_a_denied_list_does_not_stop_the_reads_of_tables",
+        "test_the_simulator_is_asked_for_the_role_behind_the_session",
+        "test_a_missing_grant_is_named_with_the_command",
+    ],
+    [
+        "test_a_policy_on_the_wrong_resources_is_told_by_the_resource",
+        "test_a_write_that_is_allowed_on_some_resources_only_is_on_the_wrong_ones",
+    ],
+    [
+        "test_a_refused_write_names_its_field_and_the_event_to_look_up",
+        "test_an_invalid_input_without_a_field_still_names_the_event",
+    ],
+    [
+        "test_tables_in_another_region_are_counted_and_the_variable_is_named",
+        "test_the_region_of_each_bucket_is_asked_for",
+    ],
+    [
+        "test_the_caller_is_named",
+        "test_another_accounts_catalog_is_wrong_unless_it_answers",
+        "test_credentials_of_another_account_than_the_discoverys_fail",
+    ],
+    ["test_a_key_that_overrides_a_profile_is_named", "test_keys_that_do_not_belong_together_fail"],
+    ["test_names_with_dots_are_shown_in_quotes"],
+    ["test_what_the_settings_leave_out_of_pushes_is_named"],
+    ["test_parameters_of_others_are_counted_as_kept"],
+    ["test_an_optimizer_that_is_on_fails_and_one_that_is_off_does_not"],
+    [
+        "test_a_mistake_in_the_settings_says_what_to_write",
+        "test_a_service_that_requests_are_not_signed_for_is_named",
+        "test_a_wrong_clock_is_named",
+        "test_a_key_that_tableflows_catalog_refuses_is_named",
+        "test_a_token_that_expired_is_named",
+    ],
+    ["test_a_mistake_in_the_settings_says_what_to_write"],
+    ["test_a_catalog_that_takes_no_writes_must_be_read_only_in_the_settings"],
+    ["test_what_is_missing_is_named_with_the_command_that_does_it", "test_a_grant_that_was_revoked_is_named"],
+    [
+        "test_a_key_of_another_plane_is_told_from_a_wrong_one",
+        "test_a_key_without_a_role_is_forbidden_and_the_role_is_named",
+        "test_missing_and_unused_keys_are_named",
+    ],
+    [
+        "test_a_daemon_with_recent_heartbeats_is_well_and_one_that_stopped_fails",
+        "test_a_home_that_is_unset_relative_or_gone_says_what_to_set",
+        "test_the_error_of_the_sensors_last_tick_is_shown",
+        "test_the_age_of_the_stored_discovery_is_told",
+    ],
+]
+
+
 def _rows() -> dict[str, tuple[set[str], set[str]]]:
     """The checks and the tests of each symptom."""
-    table = PAGE.read_text().partition("| tested by |\n")[2].partition("\n\n")[0]
+    table = PAGE.read_text().partition("| check |\n")[2].partition("\n\n")[0]
     cells = [row.strip("|").split(" | ") for row in table.splitlines()[1:]]
-    return {symptom: (_quoted(checks), _quoted(tests)) for symptom, checks, tests in cells}
+    return {
+        symptom: (_quoted(checks), set(tests)) for (symptom, checks), tests in zip(cells, TESTS, strict=True)
+    }
 
 
 def _quoted(cell: str) -> set[str]:

@@ -1,0 +1,170 @@
+"""docs/reference.md: every setting, parameter, metadata key, check and job, from the code.
+
+To bring the page up to date: `python -m lineage_bridge_dagster_tests.reference`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dagster import DagsterInstance, Definitions
+from dagster.components.testing import create_defs_folder_sandbox
+
+from lineage_bridge_dagster.collector.assets import metadata as collector_metadata
+from lineage_bridge_dagster.component import (
+    InventoryCollectorComponent,
+    LineageBridgeComponent,
+    TopicToIcebergComponent,
+)
+from lineage_bridge_dagster.config.scaffold import described, variable
+from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
+from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
+from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster_tests.assets.world import world
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "reference.md"
+HOW_TO_UPDATE = "python -m lineage_bridge_dagster_tests.reference"
+
+_COMPONENTS = (LineageBridgeComponent, TopicToIcebergComponent, InventoryCollectorComponent)
+_INTRO = f"""\
+# Reference
+
+<!-- generated: {HOW_TO_UPDATE} -->
+
+What the code declares: fields of the YAML, parameters in Glue, metadata keys, checks, jobs, schedules and
+sensors. `dg scaffold defs` writes an instance that reads each field from the variable that is named here.
+[Configuration](configuration.md) explains the settings, and lists the keys and secrets, which have no
+field. Names of an instance that has a `name` begin with it: `eu_push`.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    with TemporaryDirectory() as folder:
+        built = [(component, _definitions(component, Path(folder))) for component in _COMPONENTS]
+    sections = [_INTRO]
+    for component in _COMPONENTS:
+        rows = list(_settings(component, ()))
+        sections.append(f"## Settings of {component.__name__}\n")
+        sections.append(_table(("field", "variable", "meaning"), rows))
+    sections.append("## Parameters in Glue\n")
+    sections.append("[What lands in Glue](glue.md) has examples.\n")
+    sections.append(_table(("parameter", "meaning"), _parameters()))
+    sections.append("## Metadata keys\n")
+    sections.append(_table(("key", "type"), _metadata()))
+    sections.append("## Checks\n")
+    sections.append(_table(("check", "component", "passes if"), _checks(built)))
+    sections.append("## Jobs, schedules and sensors\n")
+    sections.append(_table(("name", "kind", "component", "what it does"), _jobs(built)))
+    return "\n".join(sections)
+
+
+def _settings(section: type[YamlSection], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for name, field in section.model_fields.items():
+        if (inner := section_of(section, name)) is not None:
+            yield from _settings(inner, (*path, name))
+        else:
+            found = variable(path, name, field)
+            yield (
+                f"`{'.'.join((*path, name))}`",
+                f"`{found}`" if found else "",
+                described(path, name, field, None),
+            )
+
+
+def _parameters() -> Iterator[tuple[str, ...]]:
+    table = (DOCS / "glue.md").read_text().partition("| parameter | meaning | example |\n")[2]
+    for row in table.partition("\n\n")[0].splitlines()[1:]:
+        name, meaning, _ = row.strip("|").split(" | ")
+        yield name.strip(), meaning.replace(": see below", "")
+
+
+def _metadata() -> list[tuple[str, ...]]:
+    assert collector_metadata  # Its set is one of the subclasses.
+    return sorted(
+        (f"`{kind.namespace()}/{name}`", _type(str(field.annotation)))
+        for kind in _subclasses(NamespacedMetadataSet)
+        if kind.__module__.startswith("lineage_bridge_dagster.") and kind.model_fields
+        for name, field in kind.model_fields.items()
+    )
+
+
+def _subclasses(kind: type[NamespacedMetadataSet]) -> Iterator[type[NamespacedMetadataSet]]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from _subclasses(inner)
+
+
+def _type(annotation: str) -> str:
+    """The name of a metadata type, such as Markdown for `MarkdownMetadataValue | None`."""
+    text = re.sub(r"[\w.]*\.|<class '|'>|Optional\[|\]|Union\[|MetadataValue|NoneType|None", "", annotation)
+    return " or ".join(sorted({part for part in re.split(r"[|, ]+", text) if part})).lower()
+
+
+def _definitions(component: type[YamlSection], folder: Path) -> Definitions:
+    if component is LineageBridgeComponent:
+        path = folder / "state.json"
+        graph_json.dump(world().discovery(), path, with_caches=True)
+        return LineageBridgeComponent()._definitions(path)
+    attributes: dict[str, object] = {"server": "acme", "regions": ["us-east-1"], "start_date": "2026-01-01"}
+    if component is TopicToIcebergComponent:
+        backfill = {"partition": "day", "start": "2026-01-01"}
+        topics = [{"topic": "orders", "max_lag_records": 1000, "backfill": backfill}]
+        attributes = {"kafka": {"cluster": "lkc-abc123"}, "topics": topics}
+    with DagsterInstance.ephemeral(), create_defs_folder_sandbox() as sandbox:
+        sandbox.scaffold_component(
+            component,  # type: ignore[arg-type]
+            defs_yaml_contents={
+                "type": f"lineage_bridge_dagster.component.{component.__name__}",
+                "attributes": attributes,
+            },
+        )
+        with sandbox.build_all_defs() as definitions:
+            return definitions
+
+
+_Built = Iterable[tuple[type[YamlSection], Definitions]]
+
+
+def _checks(built: _Built) -> list[tuple[str, ...]]:
+    rows = set()
+    for component, definitions in built:
+        graph = definitions.get_repository_def().asset_graph
+        specs = [graph.get_check_spec(key) for key in graph.asset_check_keys]
+        rows |= {(f"`{spec.name}`", component.__name__, spec.description or "") for spec in specs}
+    return sorted(rows)
+
+
+def _jobs(built: _Built) -> list[tuple[str, ...]]:
+    rows = set()
+    for component, definitions in built:
+        repository = definitions.get_repository_def()
+        named = [
+            *(("job", job.name, job.description) for job in repository.get_all_jobs()),
+            *(("schedule", each.name, each.description) for each in repository.schedule_defs),
+            *(("sensor", each.name, each.description) for each in repository.sensor_defs),
+        ]
+        rows |= {
+            (f"`{name}`", kind, component.__name__, description or "")
+            for kind, name, description in named
+            if not name.startswith("__")
+        }
+    return sorted(rows)
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [tuple(header), *map(tuple, rows)]
+    text = ["| " + " | ".join(map(_cell, line)) + " |" for line in lines]
+    return "\n".join([text[0], "|" + "---|" * len(lines[0]), *text[1:], ""])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
