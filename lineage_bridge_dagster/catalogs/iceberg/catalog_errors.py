@@ -36,10 +36,6 @@ _HINTS = (
 _TABLEFLOW_HINTS = (
     _HINTS[0],
     (
-        r"sends clients to another host",
-        "Correct the uri of the catalog, and oauth2_server_uri if tokens come from another host.",
-    ),
-    (
         r"invalid_client|invalid_grant|401|Unauthorized|NotAuthorized|expired",
         f"Correct {KEY_VARIABLES}: a Tableflow API key that is not deleted. If it is one of another region "
         "or organization, create one in this catalog's.",

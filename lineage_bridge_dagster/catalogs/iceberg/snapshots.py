@@ -18,7 +18,6 @@ import json
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -32,6 +31,7 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from pydantic import ValidationError
 
+from lineage_bridge_dagster.catalogs.concurrently import answers
 from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import COMMITTED_TAG, RawSnapshot, progress
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -276,14 +276,10 @@ class SnapshotReader:
             locations: the URI of each table's metadata file, by any key for the table.
         """
 
-        def state_or_error(location: str) -> SnapshotState | SnapshotError:
-            try:
-                return self.state(location)
-            except SnapshotError as error:
-                return error
-
-        with ThreadPoolExecutor(self._max_concurrency, thread_name_prefix="iceberg-read") as pool:
-            return dict(zip(locations, pool.map(state_or_error, locations.values()), strict=True))
+        states = answers(
+            self.state, locations.values(), (SnapshotError,), max_concurrency=self._max_concurrency
+        )
+        return dict(zip(locations, states, strict=True))
 
     def state(self, location: str) -> SnapshotState:
         """Read the state of one table from its metadata file.

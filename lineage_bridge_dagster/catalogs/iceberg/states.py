@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.catalogs.concurrently import answers
 from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier, open_table
@@ -21,14 +22,10 @@ def read_states(
 ) -> dict[Identifier, SnapshotState | LineageBridgeError]:
     """Read the state of many tables, one call for each; an error is returned in place of the state."""
 
-    def state_or_error(name: Identifier) -> SnapshotState | LineageBridgeError:
-        try:
-            return table_state(catalog, name)
-        except (CallError, SnapshotError) as error:
-            return error
-
-    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-states") as pool:
-        return dict(zip(tables, pool.map(state_or_error, tables), strict=True))
+    states = answers(
+        partial(table_state, catalog), tables, (CallError, SnapshotError), max_concurrency=max_concurrency
+    )
+    return dict(zip(tables, states, strict=True))
 
 
 def table_state(catalog: Catalog, name: Identifier) -> SnapshotState:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
+from lineage_bridge_dagster.catalogs.concurrently import answers
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import UnreadableTableError, table_errors
 from lineage_bridge_dagster.catalogs.plans import TableRevision
@@ -144,23 +145,18 @@ def list_names(
 ) -> list[list[Identifier] | CallError]:
     """The names of the tables of each namespace, one call for each; an error in place of those of one."""
 
-    def listed(namespace: Identifier) -> list[Identifier] | CallError:
-        try:
-            with table_errors("Listing", f"the namespace {'.'.join((catalog.name, *namespace))}"):
-                return [tuple(name) for name in catalog.list_tables(namespace)]
-        except CallError as error:
-            return error
+    def listed(namespace: Identifier) -> list[Identifier]:
+        with table_errors("Listing", f"the namespace {'.'.join((catalog.name, *namespace))}"):
+            return [tuple(name) for name in catalog.list_tables(namespace)]
 
-    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-names") as pool:
-        return list(pool.map(listed, namespaces))
+    return answers(listed, namespaces, (CallError,), max_concurrency=max_concurrency)
 
 
 def load_tables(
     catalog: Catalog, names: Collection[Identifier], *, max_concurrency: int = 8
 ) -> list[IcebergTable | CallError]:
     """Load tables, one call for each; an error is returned in place of a table that could not be loaded."""
-    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-tables") as pool:
-        return list(pool.map(lambda name: _load(catalog, name), names))
+    return answers(partial(load_table, catalog), names, (CallError,), max_concurrency=max_concurrency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,18 +188,18 @@ def list_inner(
     catalog: Catalog, namespaces: Collection[Identifier], *, max_concurrency: int = 8
 ) -> Namespaces:
     """The namespaces one level below these, one call for each."""
-    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="iceberg-namespaces") as pool:
-        found = list(pool.map(lambda namespace: _inner(catalog, namespace), namespaces))
+    inner = partial(_inner, catalog)
+    found = answers(inner, namespaces, (CallError,), max_concurrency=max_concurrency)
     return Namespaces(
         [name for each in found if not isinstance(each, CallError) for name in each],
         [each for each in found if isinstance(each, CallError)],
     )
 
 
-def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier] | CallError:
+def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier]:
     where = f"the namespaces within {'.'.join((catalog.name, *namespace))}"
     if len(namespace) == _DEEPEST:
-        return CallError(f"Listing {where} failed: they are nested more than {_DEEPEST} deep.")
+        raise CallError(f"Listing {where} failed: they are nested more than {_DEEPEST} deep.")
     try:
         with table_errors("Listing", where):
             found = [tuple(each) for each in catalog.list_namespaces(namespace)]
@@ -211,16 +207,11 @@ def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier] | CallEr
         return []
     except CallError as error:
         # A catalog without levels refuses the question.
-        return [] if len(namespace) == 1 and type(error) is CallError else error
+        if len(namespace) > 1 or type(error) is not CallError:
+            raise
+        return []
     # One that ignores what it is asked about lists the top level again.
     return [each for each in found if each[:-1] == namespace]
-
-
-def _load(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable | CallError:
-    try:
-        return load_table(catalog, name)
-    except CallError as error:
-        return error
 
 
 def open_table(catalog: Catalog, name: tuple[str, ...]) -> Table:
