@@ -46,7 +46,7 @@ class Page(NamedTuple):
     note: str = ""
 
 
-class Source(Protocol):
+class SweepSource(Protocol):
     """A database or a catalog."""
 
     @property
@@ -62,7 +62,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class GlueDatabase:
+class SweptDatabase:
     """A database of Glue, which is read as a whole.
 
     Attributes:
@@ -88,7 +88,7 @@ class GlueDatabase:
 
 
 @dataclass(frozen=True)
-class RestCatalog:
+class SweptCatalog:
     """A REST catalog, of which only our tables are read. A token is the name of the last table.
 
     Attributes:
@@ -128,7 +128,7 @@ class RestCatalog:
 
 def sources_of(
     tables: Iterable[LoadedTable], read_page: PageReader | None, read_tables: TablesReader | None
-) -> list[Source]:
+) -> list[SweepSource]:
     """The databases and catalogs of these tables that there is a reader for, by name."""
     databases: dict[str, dict[str, LoadedTable]] = {}
     catalogs: dict[str, dict[Identifier, LoadedTable]] = {}
@@ -137,9 +137,9 @@ def sources_of(
             databases.setdefault(table.place.database, {})[table.place.table] = table
         elif table.iceberg is not None:
             catalogs.setdefault(table.iceberg.catalog, {})[table.iceberg.name] = table
-    found: list[Source] = []
+    found: list[SweepSource] = []
     if read_page is not None:
-        found += [GlueDatabase(name, ours, read_page) for name, ours in databases.items()]
+        found += [SweptDatabase(name, ours, read_page) for name, ours in databases.items()]
     if read_tables is not None:
-        found += [RestCatalog(name, ours, read_tables) for name, ours in catalogs.items()]
+        found += [SweptCatalog(name, ours, read_tables) for name, ours in catalogs.items()]
     return sorted(found, key=lambda source: source.name)

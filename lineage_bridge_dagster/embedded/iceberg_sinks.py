@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import TopicProgress
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
@@ -155,11 +155,11 @@ class SinkTable:
         topic = [F.col("topic").alias(self._topic_field)] if self._topic_field else []
         return frame.select("_value.*", *topic)
 
-    def _progress(self) -> Progress | None:
+    def _progress(self) -> TopicProgress | None:
         for snapshot in ancestors(self._spark, self._name):
             if OFFSETS in snapshot.summary:
                 offsets = json.loads(snapshot.summary[OFFSETS]).items()
-                return Progress(snapshot.snapshot_id, {int(p): int(offset) for p, offset in offsets})
+                return TopicProgress(snapshot.snapshot_id, {int(p): int(offset) for p, offset in offsets})
         return None
 
 

@@ -8,7 +8,7 @@ import pytest
 from dagster import AssetKey
 
 from lineage_bridge_dagster.automation.loaded import IcebergPlace, LoadedTable
-from lineage_bridge_dagster.automation.swept import TABLES_A_PAGE, GlueDatabase, RestCatalog, sources_of
+from lineage_bridge_dagster.automation.swept import TABLES_A_PAGE, SweptCatalog, SweptDatabase, sources_of
 from lineage_bridge_dagster.catalogs.drift import Comparison, LineageState
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError, ThrottledError
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
@@ -54,7 +54,7 @@ def ours(count: int) -> dict[Identifier, LoadedTable]:
 
 def test_every_table_is_loaded_once_some_at_a_time() -> None:
     lake, tables = Lake(), ours(2 * TABLES_A_PAGE + 1)
-    source = RestCatalog("lake", tables, lake)
+    source = SweptCatalog("lake", tables, lake)
     token, seen = "", []
     while True:
         page = source.read(token)
@@ -68,7 +68,7 @@ def test_every_table_is_loaded_once_some_at_a_time() -> None:
 
 def test_a_table_that_could_not_be_loaded_is_not_looked_at_and_noted() -> None:
     lake = Lake(t001=ThrottledError("Slow down"), t002=NotFoundError("It is gone"))
-    page = RestCatalog("lake", ours(4), lake).read("")
+    page = SweptCatalog("lake", ours(4), lake).read("")
     assert [table.name for table, _ in page.compared] == ["sales.t000", "sales.t003"]
     assert page.note == "1 table of catalog lake not read: Slow down"
 
@@ -76,11 +76,11 @@ def test_a_table_that_could_not_be_loaded_is_not_looked_at_and_noted() -> None:
 def test_a_catalog_that_answers_for_no_table_could_not_be_read() -> None:
     lake = Lake(t000=ThrottledError("Slow down"), t001=ThrottledError("Slow down"))
     with pytest.raises(ThrottledError):
-        RestCatalog("lake", ours(2), lake).read("")
+        SweptCatalog("lake", ours(2), lake).read("")
 
 
 def test_tables_that_are_gone_are_no_error() -> None:
-    page = RestCatalog("lake", ours(1), Lake(t000=NotFoundError("It is gone"))).read("")
+    page = SweptCatalog("lake", ours(1), Lake(t000=NotFoundError("It is gone"))).read("")
     assert page == ([], "", "")
 
 
@@ -91,7 +91,7 @@ def test_databases_and_catalogs_have_a_stable_order() -> None:
     tables = [*ours(1).values(), in_glue]
     found = sources_of(tables, lambda *_: ([], None), Lake())
     assert [(type(each), each.name) for each in found] == [
-        (RestCatalog, "catalog:lake"),
-        (GlueDatabase, "db"),
+        (SweptCatalog, "catalog:lake"),
+        (SweptDatabase, "db"),
     ]
     assert [each.name for each in sources_of(tables, None, Lake())] == ["catalog:lake"]

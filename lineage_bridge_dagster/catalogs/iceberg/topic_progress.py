@@ -67,7 +67,7 @@ class RawSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TopicProgress:
     """The last batch of a topic in a table.
 
     Attributes:
@@ -86,7 +86,7 @@ class Progress:
     writer: str = ""
 
     @classmethod
-    def of(cls, snapshot: SnapshotEntry) -> Progress | None:
+    def of(cls, snapshot: SnapshotEntry) -> TopicProgress | None:
         """What a snapshot's own summary says; None if it has no offsets, or none that can be read."""
         summary = snapshot.summary
         offsets = _offsets(summary.get(OFFSETS))
@@ -100,20 +100,20 @@ class Progress:
             str(summary.get(WRITER) or ""),
         )
 
-    def continues(self, before: Progress | None) -> bool:
+    def continues(self, before: TopicProgress | None) -> bool:
         """Whether the batch starts exactly where the one before ended."""
         if before is None:
             return True
         return all(self.start.get(partition) == at for partition, at in before.offsets.items())
 
-    def is_after(self, other: Progress) -> bool:
+    def is_after(self, other: TopicProgress) -> bool:
         """Whether it has read a partition further than another."""
         return any(at > other.offsets.get(partition, -1) for partition, at in self.offsets.items())
 
 
 def progress(
     head: int | None, tagged: int | None, snapshot: Callable[[int], SnapshotEntry | None]
-) -> Progress | None:
+) -> TopicProgress | None:
     """The newest progress in a branch; None if none of its snapshots that are kept has any.
 
     Args:
@@ -124,7 +124,7 @@ def progress(
     """
     oldest = None
     for entry in lineage(head, snapshot):
-        if (found := Progress.of(entry)) is not None:
+        if (found := TopicProgress.of(entry)) is not None:
             return found
         oldest = entry
     if oldest is None or oldest.parent_id is None or tagged is None:
@@ -133,7 +133,7 @@ def progress(
     # A branch that was rolled back past the tagged snapshot is older than that is.
     if kept is None or kept.sequence_number >= oldest.sequence_number:
         return None
-    return Progress.of(kept)
+    return TopicProgress.of(kept)
 
 
 def lineage(head: int | None, snapshot: Callable[[int], SnapshotEntry | None]) -> Iterator[SnapshotEntry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import TopicProgress
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Accepted
@@ -80,7 +80,7 @@ class TopicRecreatedError(SuspendedError):
 
 
 def next_batch(
-    done: Progress | None,
+    done: TopicProgress | None,
     topic: TopicBounds,
     max_records: int,
     *,
@@ -126,7 +126,7 @@ def next_batch(
     return Batch(start, end, end == stop, tuple(accepted))
 
 
-def recreated(done: Progress | None, topic: TopicBounds) -> str:
+def recreated(done: TopicProgress | None, topic: TopicBounds) -> str:
     """Why the topic is not the one that was read before; empty if it is, as far as one can tell."""
     if done is None:
         return ""

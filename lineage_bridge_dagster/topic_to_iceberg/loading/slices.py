@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import TopicProgress
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
@@ -124,7 +124,7 @@ def check_contiguous(slices: Sequence[TimeSlice]) -> None:
 
 
 def slice_range(
-    done: Progress | None,
+    done: TopicProgress | None,
     origin: Offsets,
     topic: TopicBounds,
     start: Offsets,

@@ -48,8 +48,8 @@ from tenacity import (
 
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     COMMITTED_TAG,
-    Progress,
     RawSnapshot,
+    TopicProgress,
     lineage,
     progress,
 )
@@ -112,7 +112,7 @@ class StagedTable:
         """The snapshot of the branch that batches are written to; None without one."""
         return self._ref(STAGED)
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> TopicProgress | None:
         """The last batch in `main`."""
         return progress(self.head, self._ref(COMMITTED_TAG), self.snapshot)
 
@@ -135,7 +135,7 @@ class StagedTable:
         if staged == head:
             return
         entry = None if staged is None else self.snapshot(staged)
-        batch = None if entry is None or entry.parent_id != head else Progress.of(entry)
+        batch = None if entry is None or entry.parent_id != head else TopicProgress.of(entry)
         if batch is not None and batch.continues(self.progress()):
             _log.info("%s: publishing the batch that an earlier run staged", self.name)
             self.publish(batch.snapshot_id, head)

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     START,
     TOPIC_ID,
     WRITER,
-    Progress,
+    TopicProgress,
     summary_of,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -114,9 +114,9 @@ class TopicTable:
         self._size = BatchSize(config.batch_records, config.batch_bytes)
         self._origin = origin
         #: The progress that this writer has seen last.
-        self._seen: Progress | None = None
+        self._seen: TopicProgress | None = None
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> TopicProgress | None:
         """What the table has of the topic; None before the first batch."""
         return StagedTable(self._spark, self.config.name).progress()
 
@@ -213,7 +213,7 @@ class TopicTable:
         table.refresh()
         staged = table.staged
         entry = None if staged is None else table.snapshot(staged)
-        written = Progress.of(entry) if entry else None
+        written = TopicProgress.of(entry) if entry else None
         if written is None or (written.writer, written.offsets) != (self.writer, batch.end):
             raise _moved(config.name)
         self._check_same(table, topic_id)
@@ -325,7 +325,7 @@ class TopicTable:
             summary[ACCEPTED] = "; ".join(batch.accepted)
         return summary
 
-    def _check_single(self, done: Progress | None) -> None:
+    def _check_single(self, done: TopicProgress | None) -> None:
         """Refuse to go on beside another writer that has moved the offsets since this one saw them."""
         if done is None or self._seen is None or done.writer in ("", self.writer):
             return

@@ -11,8 +11,8 @@ from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     START,
     TOPIC_ID,
     WRITER,
-    Progress,
     RawSnapshot,
+    TopicProgress,
     progress,
 )
 
@@ -27,7 +27,7 @@ def raw(number: int, parent: int | None, **summary: str) -> dict[str, Any]:
     }
 
 
-def found(head: int | None, tagged: int | None, *snapshots: dict[str, Any]) -> Progress | None:
+def found(head: int | None, tagged: int | None, *snapshots: dict[str, Any]) -> TopicProgress | None:
     kept = {each["snapshot-id"]: RawSnapshot(each) for each in snapshots}
     return progress(head, tagged, kept.get)
 
@@ -38,7 +38,7 @@ BATCH = {OFFSETS: '{"0": 5, "1": 7}'}
 def test_newest_snapshot_with_offsets_counts() -> None:
     full = {**BATCH, START: '{"0": 1}', TOPIC_ID: "id", WRITER: "w"}
     old, new, upkeep = raw(1, None, **{OFFSETS: '{"0": 1}'}), raw(2, 1, **full), raw(3, 2)
-    expected = Progress(2, {0: 5, 1: 7}, {0: 1}, "id", "w")
+    expected = TopicProgress(2, {0: 5, 1: 7}, {0: 1}, "id", "w")
     assert found(3, 2, old, new, upkeep) == found(2, None, old, new) == expected
     assert found(None, None) is None
 
@@ -46,7 +46,7 @@ def test_newest_snapshot_with_offsets_counts() -> None:
 def test_tag_finds_offsets_whose_descendants_have_expired() -> None:
     # Snapshots 3 to 8 were those of compactions.
     batch, upkeep = raw(2, 1, **BATCH), raw(9, 8)
-    assert found(9, 2, batch, upkeep) == Progress(2, {0: 5, 1: 7})
+    assert found(9, 2, batch, upkeep) == TopicProgress(2, {0: 5, 1: 7})
     assert found(9, None, batch, upkeep) is None
 
 
@@ -56,15 +56,17 @@ def test_tag_does_not_count_after_a_rollback_behind_it() -> None:
 
 
 def test_snapshots_with_offsets_that_nobody_can_read_are_passed_over() -> None:
-    assert found(2, None, raw(1, None, **BATCH), raw(2, 1, **{OFFSETS: "none"})) == Progress(1, {0: 5, 1: 7})
+    assert found(2, None, raw(1, None, **BATCH), raw(2, 1, **{OFFSETS: "none"})) == TopicProgress(
+        1, {0: 5, 1: 7}
+    )
 
 
 def test_batch_continues_the_one_that_ended_where_it_starts() -> None:
-    before = Progress(1, {0: 5, 1: 7})
-    assert Progress(2, {0: 9, 1: 7, 2: 3}, start={0: 5, 1: 7, 2: 0}).continues(before)
-    assert not Progress(2, {0: 5, 1: 7}, start={0: 0, 1: 7}).continues(before)
-    assert not Progress(2, {0: 9, 1: 7}).continues(before)
-    assert Progress(2, {0: 9}, start={0: 3}).continues(None)
+    before = TopicProgress(1, {0: 5, 1: 7})
+    assert TopicProgress(2, {0: 9, 1: 7, 2: 3}, start={0: 5, 1: 7, 2: 0}).continues(before)
+    assert not TopicProgress(2, {0: 5, 1: 7}, start={0: 0, 1: 7}).continues(before)
+    assert not TopicProgress(2, {0: 9, 1: 7}).continues(before)
+    assert TopicProgress(2, {0: 9}, start={0: 3}).continues(None)
 
 
 def test_state_of_a_table_has_the_tagged_offsets() -> None:

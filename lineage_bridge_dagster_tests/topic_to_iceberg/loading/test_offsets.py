@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import TopicProgress
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import (
     OffsetsLostError,
     TopicBounds,
@@ -17,8 +17,8 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import (
 BOTH: Any = frozenset({"lost_records", "recreated_topic"})
 
 
-def done(offsets: dict[int, int], topic_id: str = "") -> Progress | None:
-    return Progress(1, offsets, topic_id=topic_id) if offsets else None
+def done(offsets: dict[int, int], topic_id: str = "") -> TopicProgress | None:
+    return TopicProgress(1, offsets, topic_id=topic_id) if offsets else None
 
 
 @pytest.mark.parametrize(

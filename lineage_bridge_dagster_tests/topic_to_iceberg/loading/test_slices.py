@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.topic_progress import Progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import TopicProgress
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicBounds
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import (
     SliceRange,
@@ -22,7 +22,7 @@ HOURS = [
     TimeSlice(f"{each}", NOON + timedelta(hours=each), NOON + timedelta(hours=each + 1)) for each in range(3)
 ]
 TOPIC = TopicBounds("orders", first={0: 10, 1: 0}, last={0: 100, 1: 50}, topic_id="a")
-DONE = Progress(1, {0: 80, 1: 40}, topic_id="a")
+DONE = TopicProgress(1, {0: 80, 1: 40}, topic_id="a")
 
 
 def test_without_a_known_lateness_all_that_the_table_has_is_read_from_the_start_on() -> None:
