@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,19 @@ from lineage_bridge_dagster.catalogs.rest.rest_catalogs import RestCatalogs
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.settings import PushSettings
-from lineage_bridge_dagster.lineage.coverage import Coverage
+from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.push_results import PushReport
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import NOW, REGION, add_table, discovery
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
+
+#: That of Glue.
+SCOPE = Scope("glue", "", REGION)
 
 
 def clock() -> datetime:
@@ -78,6 +82,22 @@ def graph_of(name: str = "orders.v1", **options: Any) -> Graph:
     graph = Graph()
     add_table(graph, name, **options)
     return graph
+
+
+def created(catalog: Catalog, names: Iterable[str]) -> Graph:
+    """Create these tables in Glue; return a graph of them with their upstream."""
+    graph = Graph()
+    for name in names:
+        catalog.create(name)
+        add_table(graph, name)
+    return graph
+
+
+def report_of(found: Discovery, scope: Scope = SCOPE) -> ScopeReport:
+    """How much of a scope was read, by default of Glue."""
+    report = found.coverage.get(scope)
+    assert report is not None
+    return report
 
 
 def ours(parameters: dict[str, str]) -> dict[str, str]:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import created, graph_of, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -72,10 +71,7 @@ def test_tables_without_our_lineage_are_only_listed(client: GlueClient, catalog:
 
 
 def test_only_the_named_tables_are_cleaned(client: GlueClient, catalog: Catalog) -> None:
-    graph = Graph()
-    for name in ("orders.v1", "clicks", "carts"):
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, ("orders.v1", "clicks", "carts"))
     push(client, graph)
     report = clean(client, f"{CLUSTER}.Orders.V1", f"glue://{CLUSTER}/orders.v1", f"{CLUSTER}.gone")
     assert report.counts["updated"] == 1
@@ -118,10 +114,7 @@ def test_a_lost_answer_is_looked_up(client: GlueClient, catalog: Catalog) -> Non
 
 
 def test_a_table_that_is_denied_does_not_stop_the_others(client: GlueClient, catalog: Catalog) -> None:
-    graph = Graph()
-    for name in ("orders.v1", "clicks"):
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, ("orders.v1", "clicks"))
     push(client, graph)
     catalog.aws.fail("UpdateTable", code="AccessDeniedException", status=400, times=1)
     report = clean(client)

@@ -22,14 +22,12 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     complete_coverage,
     tableflow_node,
 )
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, enriched, glue_nodes, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import SCOPE, clock, enriched, glue_nodes, graph_of, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
     from lineage_bridge_dagster.embedded.aws import StrictAws
-
-SCOPE = Scope("glue", "", REGION)
 
 
 def test_edge_leads_from_tableflow_to_glue(client: GlueClient, catalog: Catalog) -> None:
@@ -115,8 +113,7 @@ def test_outage_of_glue_adds_no_second_table_beside_the_known_one(
     """The last discovery found the table elsewhere, by its location; now Glue fails."""
     storage = {"Location": "s3://bucket/real", "Columns": []}
     catalog.create("renamed", "elsewhere", StorageDescriptor=storage)
-    graph = Graph()
-    add_table(graph, "orders", glue=False, path="s3://bucket/real")
+    graph = graph_of("orders", glue=False, path="s3://bucket/real")
     last = enrich(Discovery(graph, complete_coverage(), "t1"), client, region=REGION, clock=clock)
     aws.fail("*", "InternalServiceException", status=500, times=-1)
     now = Discovery(Graph(graph.nodes.values(), graph.edges.values()), complete_coverage(), "t2")
@@ -191,8 +188,7 @@ def test_outage_of_the_integrations_keeps_the_edge_to_a_table_matched_by_name(
 ) -> None:
     """Glue still lists the table, but without the integrations nothing shows that it is Tableflow's."""
     catalog.create("orders", "shop")
-    graph = Graph()
-    add_table(graph, "orders", database="shop", glue=False)
+    graph = graph_of("orders", database="shop", glue=False)
     last = enrich(Discovery(graph, complete_coverage(), "t1"), client, region=REGION, clock=clock)
     push(client, last)
     (table,) = glue_nodes(last)

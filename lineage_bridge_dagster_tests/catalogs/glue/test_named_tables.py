@@ -10,30 +10,29 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
-from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
-    REGION,
-    add_table,
     complete_coverage,
     tableflow_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import (
+    SCOPE,
+    created,
     edge_target,
     enriched,
     glue_nodes,
     graph_of,
     ours,
     push,
+    report_of,
 )
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
     from lineage_bridge_dagster.embedded.aws import StrictAws
-
-SCOPE = Scope("glue", "", REGION)
 
 
 def policy(*databases: str) -> dict[str, Any]:
@@ -53,12 +52,6 @@ def policy(*databases: str) -> dict[str, Any]:
             }
         ],
     }
-
-
-def report_of(found: Discovery) -> ScopeReport:
-    report = found.coverage.get(SCOPE)
-    assert report is not None
-    return report
 
 
 def status_of(found: Discovery, node: Node) -> str:
@@ -139,12 +132,8 @@ def test_second_page_that_is_denied_leaves_tables_to_ask_for(
 
 
 def test_push_writes_and_then_nothing_more(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
-    for name in ("a", "b", "c"):
-        catalog.create(name)
+    graph = created(catalog, ("a", "b", "c"))
     aws.restrict(policy())
-    graph = Graph()
-    for name in ("a", "b", "c"):
-        add_table(graph, name)
     for expected in ("updated", "unchanged"):
         assert push(client, graph).counts[expected] == 3
     assert "topic" in ours(catalog.parameters("a"))["lineage_bridge.upstream_chain"]
@@ -184,15 +173,10 @@ def test_table_that_was_found_under_another_name_is_asked_for_by_that_name(
 def test_lineage_of_a_topic_that_left_tableflow_is_removed(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
-    for name in ("orders.v1", "returns"):
-        catalog.create(name)
-    graph = Graph()
-    for name in ("orders.v1", "returns"):
-        add_table(graph, name)
+    graph = created(catalog, ("orders.v1", "returns"))
     push(client, graph)
     aws.restrict(policy())
-    returns = Graph()
-    add_table(returns, "returns", glue=False)
+    returns = graph_of("returns", glue=False)
     found = enriched(client, *returns.nodes.values(), last=Discovery(graph))
     for edge in returns.edges.values():
         found.graph.add_edge(edge)

@@ -72,8 +72,7 @@ def test_lineage_of_another_instance_is_not_removed(client: GlueClient, catalog:
     catalog.create("orders.v1")
     push(client, graph_of(), settings=FIRST)
     before = catalog.table("orders.v1")
-    orphan = Graph()
-    orphan.add_node(glue_node("orders.v1"))
+    orphan = Graph([glue_node("orders.v1")])
     assert push(client, orphan, settings=SECOND).counts["skipped"] == 1
     cleaning = new_cleaning(client, owner="second")
     assert cleaning.remove(cleaning.find()).counts["refused"] == 1

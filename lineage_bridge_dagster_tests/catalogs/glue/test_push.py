@@ -17,7 +17,7 @@ from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, add_table, discovery
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push, push_to_glue
+from lineage_bridge_dagster_tests.catalogs.glue.runs import created, graph_of, push, push_to_glue
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -141,10 +141,7 @@ def test_graph_from_a_file_needs_only_names(client: GlueClient, catalog: Catalog
 
 
 def test_progress_counts_up_to_the_total(client: GlueClient, catalog: Catalog) -> None:
-    graph = Graph()
-    for name in ("a", "b", "c"):
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, ("a", "b", "c"))
     seen: list[tuple[int, int, str]] = []
     push(client, graph, progress=lambda done, total, result: seen.append((done, total, result.name)))
     assert [(done, total) for done, total, _ in seen] == [(1, 3), (2, 3), (3, 3)]
@@ -168,10 +165,7 @@ def test_missing_table_fails_without_affecting_the_others(client: GlueClient, ca
 def test_bug_in_the_chain_of_one_table_does_not_affect_the_others(
     client: GlueClient, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph = Graph()
-    for name in ("a", "b"):
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, ("a", "b"))
 
     def failing_chain_of(graph: Graph, table_id: str, *args: Any, **options: Any) -> Any:
         if table_id.endswith("/a"):

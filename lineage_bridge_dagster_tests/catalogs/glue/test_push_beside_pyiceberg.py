@@ -10,8 +10,8 @@ import pytest
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table
-from lineage_bridge_dagster_tests.catalogs.glue.runs import ours, push
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION
+from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -59,9 +59,7 @@ def table(iceberg: Any) -> Any:
 
 @pytest.fixture
 def graph() -> Graph:
-    graph = Graph()
-    add_table(graph, "orders.v1")
-    return graph
+    return graph_of("orders.v1")
 
 
 def test_commit_after_a_push_keeps_our_parameters_out_of_icebergs_properties(

@@ -15,7 +15,7 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     complete_coverage,
     glue_node,
 )
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, graph_of, ours, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, created, graph_of, ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -69,10 +69,7 @@ def test_table_that_glue_refuses_to_show_still_fails(
 
 def test_missing_tables_do_not_raise_the_number_of_removals(client: GlueClient, catalog: Catalog) -> None:
     names = ["a", "b", "c"]
-    graph = Graph()
-    for name in names:
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, names)
     push(client, graph)
     found = discovered(client, *(f"missing{number}" for number in range(20)))
     for name in names:

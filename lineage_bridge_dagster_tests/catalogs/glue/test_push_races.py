@@ -9,7 +9,7 @@ from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
-from lineage_bridge_dagster_tests.catalogs.glue.runs import push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import created, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -57,10 +57,7 @@ def test_commits_between_read_and_write_are_not_rolled_back(client: GlueClient, 
 
 def test_continuous_writer_loses_no_commit_to_pushes(client: GlueClient, catalog: Catalog) -> None:
     names = [f"t{number}" for number in range(4)]
-    graph = Graph()
-    for name in names:
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, names)
     commits = dict.fromkeys(names, 0)
     stop = threading.Event()
 

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 
-def _add_orphan(graph: Graph, name: str) -> None:
-    graph.add_node(glue_node(name))
-
-
 def _push_tables(client: GlueClient, catalog: Catalog, names: list[str]) -> None:
     graph = Graph()
     for name in names:
@@ -37,8 +33,7 @@ def _push_tables(client: GlueClient, catalog: Catalog, names: list[str]) -> None
 
 def test_lineage_is_removed_from_a_table_without_upstream(client: GlueClient, catalog: Catalog) -> None:
     _push_tables(client, catalog, ["orders.v1"])
-    graph = Graph()
-    _add_orphan(graph, "orders.v1")
+    graph = Graph([glue_node("orders.v1")])
     report = push(client, graph)
     assert report.counts["updated"] == 1
     assert not ours(catalog.parameters("orders.v1"))
@@ -59,8 +54,7 @@ def test_nothing_is_removed_after_an_incomplete_discovery(
 ) -> None:
     _push_tables(client, catalog, ["orders.v1"])
     before = catalog.table("orders.v1")
-    graph = Graph()
-    _add_orphan(graph, "orders.v1")
+    graph = Graph([glue_node("orders.v1")])
     assert push(client, graph, coverage).counts["held"] == 1
     assert catalog.table("orders.v1") == before
 
@@ -69,8 +63,7 @@ def test_denied_mirrors_and_consumer_groups_do_not_prevent_a_removal(
     client: GlueClient, catalog: Catalog
 ) -> None:
     _push_tables(client, catalog, ["orders.v1"])
-    graph = Graph()
-    _add_orphan(graph, "orders.v1")
+    graph = Graph([glue_node("orders.v1")])
     denied = [
         ScopeReport(Scope(api, ENVIRONMENT, CLUSTER), Status.DENIED, "403")
         for api in ("mirrors", "consumer_groups")
@@ -82,9 +75,7 @@ def test_denied_mirrors_and_consumer_groups_do_not_prevent_a_removal(
 def test_too_many_removals_are_all_refused(client: GlueClient, catalog: Catalog) -> None:
     names = [f"t{number}" for number in range(10)]
     _push_tables(client, catalog, names)
-    graph = Graph()
-    for name in names[:3]:
-        _add_orphan(graph, name)
+    graph = Graph([glue_node(name) for name in names[:3]])
     for name in names[3:]:
         add_table(graph, name)
     report = push(client, graph)
@@ -104,9 +95,7 @@ def test_no_more_than_the_share_is_removed_at_once_and_at_least_one_table(
     _push_tables(client, catalog, names)
 
     def removed(count: int) -> int:
-        graph = Graph()
-        for name in names[:count]:
-            _add_orphan(graph, name)
+        graph = Graph([glue_node(name) for name in names[:count]])
         for name in names[count:]:
             add_table(graph, name)
         return push(client, graph, dry_run=True).counts["updated"]

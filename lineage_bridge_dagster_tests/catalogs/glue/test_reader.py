@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineage_bridge_dagster.lineage.coverage import Scope, Status
-from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, add_table, tableflow_node
-from lineage_bridge_dagster_tests.catalogs.glue.runs import enriched, glue_nodes, push
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import tableflow_node
+from lineage_bridge_dagster_tests.catalogs.glue.runs import (
+    SCOPE,
+    created,
+    enriched,
+    glue_nodes,
+    push,
+    report_of,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
     from lineage_bridge_dagster.embedded.aws import StrictAws
-
-SCOPE = Scope("glue", "", REGION)
 
 
 def test_all_pages_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
@@ -41,8 +45,7 @@ def test_malformed_response_is_not_an_empty_list(client: GlueClient, catalog: Ca
         response_dict["body"] = body
 
     client.meta.events.register_first("before-parse.glue.GetTables", replace_body)
-    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(enriched(client, tableflow_node("orders")))
     assert report.status is Status.FAILED
     assert "malformed" in report.reason.lower()
 
@@ -59,17 +62,13 @@ def test_repeated_page_token_is_an_error(client: GlueClient, catalog: Catalog) -
     client.meta.events.register_first(
         "provide-client-params.glue.GetTables", lambda params, **_: params.pop("NextToken", None) and None
     )
-    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(enriched(client, tableflow_node("orders")))
     assert "same page token twice" in report.reason
 
 
 def test_tables_are_read_one_by_one_when_pages_are_denied(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
-    graph = Graph()
-    for name in ("a", "b"):
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, ("a", "b"))
     aws.fail("GetTables", "AccessDeniedException", times=-1)
     assert push(client, graph).counts["updated"] == 2

@@ -13,33 +13,36 @@ from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
 from lineage_bridge_dagster.config.settings import AwsSettings
-from lineage_bridge_dagster.lineage.coverage import Scope, Status
+from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     REGION,
-    add_table,
     discovery,
     tableflow_node,
 )
-from lineage_bridge_dagster_tests.catalogs.glue.runs import enriched, glue_nodes, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import (
+    SCOPE,
+    enriched,
+    glue_nodes,
+    graph_of,
+    push,
+    report_of,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
     from lineage_bridge_dagster.embedded.aws import StrictAws
 
-SCOPE = Scope("glue", "", REGION)
-
 
 def test_only_tables_of_tableflow_or_with_lineage_are_kept(client: GlueClient, catalog: Catalog) -> None:
     """A catalog holds all tables of an account; ours may be few among many."""
     for name in ("by_name", "by_location", "ours", "other_1", "other_2"):
         catalog.create(name)
-    graph = Graph()
-    add_table(graph, "ours")
+    graph = graph_of("ours")
     push(client, graph)
     sources = (tableflow_node("by_name"), tableflow_node("elsewhere", path="s3://bucket/by_location"))
     kept: list[str] = []
@@ -53,8 +56,7 @@ def test_only_tables_of_tableflow_or_with_lineage_are_kept(client: GlueClient, c
         patched.setattr(enrichment, "scan_catalog", spy)
         found = enriched(client, *sources)
     assert sorted(kept) == ["by_location", "by_name", "ours"]
-    report = found.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(found)
     assert report.count == 5
 
 
@@ -66,8 +68,7 @@ def test_failed_second_page_makes_the_scope_partial(
     aws.fail("GetTables", "InvalidInputException", times=-1, matching="NextToken")
     first, last = tableflow_node("t000"), tableflow_node("t100")
     found = enriched(client, first, last)
-    report = found.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(found)
     assert report.status is Status.PARTIAL
     assert "glue:GetTables" in report.reason
     assert found.graph.nodes[first.node_id].attributes["glue_status"] == "found"
@@ -81,8 +82,7 @@ def test_denied_database_makes_the_scope_partial_and_others_are_read(
     catalog.create("orders", "denied")
     aws.fail("GetTables", "AccessDeniedException", times=-1, matching='"denied"')
     found = enriched(client, tableflow_node("orders", database="readable"))
-    report = found.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(found)
     assert report.status is Status.PARTIAL
     assert "denied" in report.reason
     assert "Lake Formation" in report.reason
@@ -96,8 +96,7 @@ def test_expected_databases_are_read_when_listing_databases_is_denied(
     aws.fail("GetDatabases", "AccessDeniedException", times=-1)
     found = enriched(client, tableflow_node("orders"))
     assert len(glue_nodes(found)) == 1
-    report = found.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(found)
     assert report.status is Status.PARTIAL
     assert "glue:GetDatabases" in report.reason
 
@@ -107,16 +106,14 @@ def test_scope_is_denied_if_every_call_is_denied(
 ) -> None:
     catalog.create("orders")
     aws.fail("*", "AccessDeniedException", times=-1)
-    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(enriched(client, tableflow_node("orders")))
     assert report.status is Status.DENIED
 
 
 def test_unreachable_endpoint_makes_the_scope_failed(credentials: None) -> None:
     client = glue_client(AwsSettings(region=REGION, endpoint_url="http://127.0.0.1:1"))
     client.meta.events.register("before-send.glue", _refuse_connection)
-    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(enriched(client, tableflow_node("orders")))
     assert report.status is Status.FAILED
     assert "LINEAGE_BRIDGE_AWS_ENDPOINT_URL" in report.reason
 
@@ -157,8 +154,7 @@ def test_databases_whose_tables_are_elsewhere_are_named_and_the_scope_is_complet
     catalog.create("orders")
     link(client, "lake_sales")
     federated(client, "hive_sales")
-    report = enriched(client, tableflow_node("orders")).coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(enriched(client, tableflow_node("orders")))
     assert (report.status, report.reason, report.count) == (Status.COMPLETE, "", 1)
     assert [note_text(note) for note in report.notes] == [
         "1 federated database whose tables are not read: hive_sales (connection metastore)",
@@ -177,8 +173,7 @@ def test_databases_whose_catalog_is_read_besides_are_not_named(client: GlueClien
         region=REGION,
         warehouses=["111122223333:s3tablescatalog/lake"],
     )
-    report = found.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(found)
     assert report.notes == ()
 
 
@@ -200,8 +195,7 @@ def test_tableflow_database_whose_tables_are_elsewhere_makes_the_scope_partial(
     unread = tableflow_node("orders")
     moved = tableflow_node("moved", path="s3://bucket/moved")
     found = enriched(client, unread, moved)
-    report = found.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(found)
     assert report.status is Status.PARTIAL
     assert (
         f"The Glue database {CLUSTER}, in which Tableflow's tables are expected, is {what}" in report.reason
@@ -215,7 +209,6 @@ def test_tableflow_database_whose_tables_are_elsewhere_makes_the_scope_partial(
 def test_tables_found_by_location_need_no_linked_database(client: GlueClient, catalog: Catalog) -> None:
     link(client, CLUSTER)
     catalog.create("moved", "local")
-    report = enriched(client, tableflow_node("moved", path="s3://bucket/moved")).coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(enriched(client, tableflow_node("moved", path="s3://bucket/moved")))
     assert report.status is Status.COMPLETE
     assert report.notes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table, glue_node
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, ours, push
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, glue_node
+from lineage_bridge_dagster_tests.catalogs.glue.runs import created, graph_of, ours, push
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_only_selected_tables_are_pushed(client: GlueClient, catalog: Catalog) -> None:
-    graph = Graph()
-    for name in ("a", "b.c", "d"):
-        catalog.create(name)
-        add_table(graph, name)
+    graph = created(catalog, ("a", "b.c", "d"))
     report = push(client, graph, tables=[f"{CLUSTER}.B.C", f"glue://{CLUSTER}/d", f"{CLUSTER}.nothing"])
     assert {result.table_name: str(result.status) for result in report.results} == {
         "b.c": "updated",
@@ -44,8 +41,7 @@ def test_table_that_two_topics_claim_is_refused(aws: StrictAws, client: GlueClie
 
 
 def test_table_in_another_region_is_refused(client: GlueClient) -> None:
-    graph = Graph()
-    graph.add_node(glue_node("orders", aws_region="eu-west-1"))
+    graph = Graph([glue_node("orders", aws_region="eu-west-1")])
     (result,) = push(client, graph).results
     assert result.status is PushStatus.REFUSED
     assert "eu-west-1" in result.reason
@@ -55,8 +51,7 @@ def test_table_in_another_account_is_not_confused_with_its_namesake(
     client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders")
-    graph = Graph()
-    add_table(graph, "orders")
+    graph = graph_of("orders")
     (here,) = [node for node in graph.nodes.values() if node.node_type == "catalog_table"]
     graph.nodes[here.node_id] = replace(
         here, qualified_name=f"glue://999999999999.us-east-1/{CLUSTER}/orders"

@@ -35,7 +35,7 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, i
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, complete_coverage
-from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
+from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest, report_of
 from lineage_bridge_dagster_tests.catalogs.rest.tables import Bucket
 
 pytestmark = pytest.mark.xdist_group("rest")
@@ -201,8 +201,7 @@ def test_a_topic_without_a_table_yet_has_no_asset_and_its_catalog_counts_as_read
     found = enriched(bucket.rest, confluent(cluster, "pending"))
     assert list(iceberg_rest_tables(found.graph)) == []
     elsewhere = enriched(bucket.rest, confluent("lkc-new", "pending"))
-    report = elsewhere.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(elsewhere, SCOPE)
     assert report.status is Status.COMPLETE, report.reason
 
 
@@ -224,8 +223,7 @@ def test_a_wrong_key_is_denied_says_what_to_do_and_keeps_what_is_known(bucket: B
     given = confluent(cluster, "orders.v1")
     last = carry_forward(enriched(bucket.rest, given), None)
     now = carry_forward(enriched(bucket.rest, given, secret="hunter2"), last)
-    report = now.coverage.get(SCOPE)
-    assert report is not None
+    report = report_of(now, SCOPE)
     assert (report.status, "hunter2" in report.reason) == (Status.DENIED, False)
     assert "LINEAGE_BRIDGE_TABLEFLOW_API_KEY" in report.reason
     (node,) = iceberg_rest_tables(now.graph)
