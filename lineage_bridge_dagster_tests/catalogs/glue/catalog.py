@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, REGION
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.embedded.aws import StrictAws
+    from mypy_boto3_glue.client import GlueClient as GlueClient
+else:
+    # The stubs are large, and only needed to check types.
+    GlueClient = Any
 
 
 def raw_table(name: str = "orders.v1", database: str = CLUSTER, **changes: Any) -> dict[str, Any]:

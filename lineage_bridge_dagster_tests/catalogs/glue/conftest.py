@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.config.settings import AwsSettings
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 @pytest.fixture

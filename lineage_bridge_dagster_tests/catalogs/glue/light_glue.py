@@ -12,12 +12,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.awsrequest import AWSResponse
 
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import GlueClient
 
 PAGE_SIZE = 100
 ACCOUNT = "123456789012"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lineage_bridge_dagster.catalogs.clean import Cleaning
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
@@ -19,11 +19,8 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.push_results import PushReport
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import NOW, REGION, add_table, discovery
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 #: That of Glue.
 SCOPE = Scope("glue", "", REGION)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.lineage.push_results import PushReport
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
 from lineage_bridge_dagster_tests.catalogs.glue.runs import created, graph_of, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 #: What a write changes whoever makes it.
 _WRITTEN = ("VersionId", "UpdateTime")

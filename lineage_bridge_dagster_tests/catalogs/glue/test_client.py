@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.credentials import AssumeRoleCredentialFetcher
@@ -12,11 +12,9 @@ from botocore.credentials import AssumeRoleCredentialFetcher
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue
-
-if TYPE_CHECKING:
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def test_missing_region_names_the_variable(credentials: None) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, scopes_of
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
@@ -23,11 +22,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     tableflow_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import SCOPE, clock, enriched, glue_nodes, graph_of, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def test_edge_leads_from_tableflow_to_glue(client: GlueClient, catalog: Catalog) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.loaders import create_loader
 
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS, writable_fields
 from lineage_bridge_dagster.lineage.push_results import PushStatus
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 
 def test_every_field_of_a_table_is_writable_or_read_only() -> None:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.glue_table import normalize_location
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import complete_coverage, tableflow_node
 from lineage_bridge_dagster_tests.catalogs.glue.runs import (
     enriched,
     glue_nodes,
     push_to_glue,
 )
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 
 def test_view_is_not_writable_and_a_linked_database_is_not_read(client: GlueClient, catalog: Catalog) -> None:

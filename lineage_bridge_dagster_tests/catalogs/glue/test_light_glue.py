@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import botocore.session
 import pytest
@@ -12,12 +12,9 @@ from botocore.validate import ParamValidator
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.config.settings import AwsSettings
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, raw_table
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient, raw_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION
 from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 _WRITABLE = ("Name", "Owner", "Retention", "TableType", "Parameters", "StorageDescriptor")
 #: What differs between two servers.

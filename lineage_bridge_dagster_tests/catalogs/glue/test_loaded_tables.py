@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,6 +10,7 @@ from lineage_bridge_dagster.assets.check_outcomes import schema_matches, tablefl
 from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.glue.stamp import stamp_table
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -18,7 +19,7 @@ from lineage_bridge_dagster.lineage.ids import topic_id
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.specs.graph_view import GraphView
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
@@ -27,11 +28,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     tableflow_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, enriched, glue_nodes, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 STAMPED = {STAMP: f"{ENVIRONMENT}/{CLUSTER}/orders.v1"}
 

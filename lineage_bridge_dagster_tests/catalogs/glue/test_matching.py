@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, ENVIRONMENT, tableflow_node
 from lineage_bridge_dagster_tests.catalogs.glue.runs import edge_target, enriched, glue_nodes, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     complete_coverage,
@@ -28,11 +29,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.runs import (
     push,
     report_of,
 )
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def policy(*databases: str) -> dict[str, Any]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.update_plan import plan_update
 from lineage_bridge_dagster.catalogs.plans import NoChange, Refuse
 from lineage_bridge_dagster.config.settings import PushSettings
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, glue_table
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient, glue_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, glue_node
 from lineage_bridge_dagster_tests.catalogs.glue.plans import LATER, after, document, update
 from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 OWNER = "lineage_bridge.owner"
 FIRST = {"owner": "first"}

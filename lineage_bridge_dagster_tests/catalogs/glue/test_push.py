@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.catalogs import push as push_module
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushStatus
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, add_table, discovery
 from lineage_bridge_dagster_tests.catalogs.glue.runs import created, graph_of, push, push_to_glue
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def test_push_writes_lineage_and_keeps_the_rest(client: GlueClient, catalog: Catalog) -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, ours, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 NAME = (CLUSTER, "orders.v1")
 #: Bucket names are unique across all servers of a process, as they are on AWS.

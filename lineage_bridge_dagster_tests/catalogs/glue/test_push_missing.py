@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     REGION,
@@ -16,11 +15,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     glue_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, created, graph_of, ours, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def discovered(client: GlueClient, *topics: str) -> Discovery:

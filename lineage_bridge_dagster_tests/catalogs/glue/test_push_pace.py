@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,14 +10,11 @@ from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import raw_table
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import GlueClient, raw_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, add_table
 from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push
 from lineage_bridge_dagster_tests.catalogs.glue.virtual_time import virtual_time
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 DATABASES = ("lkc-one", "lkc-two", "lkc-three")
 TABLES = 280

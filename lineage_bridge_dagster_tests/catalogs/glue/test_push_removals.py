@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
@@ -18,9 +16,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     glue_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, ours, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 
 def _push_tables(client: GlueClient, catalog: Catalog, names: list[str]) -> None:

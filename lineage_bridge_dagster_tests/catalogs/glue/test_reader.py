@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.coverage import Status
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import tableflow_node
 from lineage_bridge_dagster_tests.catalogs.glue.runs import (
     SCOPE,
@@ -18,11 +19,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.runs import (
     push,
     report_of,
 )
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def test_all_pages_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lineage_bridge_dagster.lineage import ids
@@ -11,12 +9,9 @@ from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, ENVIRONMENT, add_table, discovery
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 OLD = "https://acct.blob.core.windows.net/landing/orders"
 NEW = "wasbs://landing@acct.dfs.core.windows.net/orders"

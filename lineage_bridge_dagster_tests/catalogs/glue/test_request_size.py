@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.aws.application import MAX_GLUE_REQUEST_BYTES
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, KEY_UPSTREAM_TRUNCATED
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.push_results import PushStatus
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 #: The bytes of a column in a request but for its comment, about.
 _COLUMN_BYTES = 200

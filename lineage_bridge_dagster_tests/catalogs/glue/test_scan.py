@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ProxyConnectionError
@@ -13,10 +13,11 @@ from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
 from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.unknowns import note_text
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     REGION,
@@ -31,11 +32,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.runs import (
     push,
     report_of,
 )
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
-
-    from lineage_bridge_dagster.embedded.aws import StrictAws
 
 
 def test_only_tables_of_tableflow_or_with_lineage_are_kept(client: GlueClient, catalog: Catalog) -> None:

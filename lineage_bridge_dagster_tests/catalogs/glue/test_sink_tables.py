@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,7 +22,7 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Graph, NodeType
 from lineage_bridge_dagster.lineage.unknowns import ELSEWHERE_TABLES
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, glue_table
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient, glue_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
@@ -32,9 +32,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import cleaning as new_cleaning
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, glue_nodes, ours, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 #: In place of the account of the Glue of a test, which has one of its own.
 ACCOUNT = "123456789012"

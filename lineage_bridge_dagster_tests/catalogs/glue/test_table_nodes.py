@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.assets.tables import parameter_diff
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.spark.chains.lineage_tables import graph_records
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
@@ -18,9 +17,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     tableflow_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import enriched, glue_nodes, graph_of, push
-
-if TYPE_CHECKING:
-    from mypy_boto3_glue.client import GlueClient
 
 
 def test_node_has_the_documented_attributes(client: GlueClient, catalog: Catalog) -> None:
