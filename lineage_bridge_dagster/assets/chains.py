@@ -112,9 +112,8 @@ def _write_chains(
     seconds = time.monotonic() - started
     if written.changed:
         context.log.info(
-            "Chains: %s, %d of them computed, %d changed, in %.0f s",
+            "Chains: %s, %d changed, in %.0f s",
             plural(written.tables, "table"),
-            written.walked,
             written.changed,
             seconds,
         )

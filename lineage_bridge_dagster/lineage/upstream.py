@@ -136,3 +136,21 @@ def restricting_inputs(graph: Graph, edge: Edge) -> tuple[str, ...] | None:
 def _leave_some_out(inputs: Iterable[str], all_inputs: Collection[str]) -> bool:
     """Whether these are less than all inputs of a process."""
     return sum(source in all_inputs for source in set(inputs)) < len(all_inputs)
+
+
+def part_above(graph: Graph, node_ids: Iterable[str]) -> Graph:
+    """The part of a graph in which these nodes have the same chains, with the same gaps: all above them."""
+    into: dict[str, list[Edge]] = {}
+    for edge in graph.edges.values():
+        if edge.edge_type in FLOW_EDGES:
+            into.setdefault(edge.dst_id, []).append(edge)
+    part = Graph()
+    rest = list(node_ids)
+    while rest:
+        node_id = rest.pop()
+        if node_id in graph.nodes and node_id not in part.nodes:
+            part.nodes[node_id] = graph.nodes[node_id]
+            for edge in into.get(node_id, ()):
+                part.edges[edge.key] = edge
+                rest.append(edge.src_id)
+    return part

@@ -8,7 +8,7 @@ bytes a place and 4 an edge, ten million edges take about 50 MB.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -80,7 +80,10 @@ class Adjacency:
 
 
 def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) -> Adjacency:
-    """The graph's upstream index as arrays; node `i` is the `i`-th of `graph.nodes`."""
+    """The graph's upstream index as arrays, what `UpstreamIndex` is as dictionaries.
+
+    Node `i` is the `i`-th of `graph.nodes`.
+    """
     nodes = len(graph)
     number = dict(zip(graph.nodes, range(nodes), strict=True))
     sources, targets = array("i"), array("i")
@@ -95,38 +98,15 @@ def adjacency(graph: Graph, uncovered: Callable[[str], bool] = lambda _: False) 
         targets.append(target)
         if (made_of := restricting_inputs(graph, edge)) is not None:
             inputs[source, target] = {number[node_id] for node_id in made_of if node_id in number}
-    return indexed(
-        np.frombuffer(sources, dtype=np.int32),
-        np.frombuffer(targets, dtype=np.int32),
-        inputs,
-        np.fromiter((uncovered(node_id) for node_id in graph.nodes), dtype=np.bool_, count=nodes),
-    )
-
-
-def indexed(
-    sources: npt.NDArray[np.int32],
-    targets: npt.NDArray[np.int32],
-    inputs: Mapping[tuple[int, int], Collection[int]],
-    uncovered: npt.NDArray[np.bool_],
-) -> Adjacency:
-    """The upstream index of edges between numbered nodes: what `UpstreamIndex` is of a graph.
-
-    Args:
-        sources: the node that each edge comes from.
-        targets: the node that it leads to; an edge may be there several times.
-        inputs: by process and output, what the output is made of; see `restricting_inputs`.
-        uncovered: one flag for each node.
-    """
-    nodes = len(uncovered)
     # By target, then by source.
-    edges = np.unique(targets.astype(np.int64) * nodes + sources)
+    edges = np.unique(np.array(targets, dtype=np.int64) * nodes + np.array(sources, dtype=np.int64))
     ends = np.searchsorted(edges, np.arange(nodes + 1, dtype=np.int64) * nodes)
     direct = (edges % max(1, nodes)).astype(np.int32)
     ports: list[tuple[int, npt.NDArray[np.bool_]]] = []
     above = direct.copy()
-    for (process, output), made_of in inputs.items():
+    for (process, output), wanted in inputs.items():
         of_process = direct[ends[process] : ends[process + 1]]
-        is_input = np.isin(of_process, np.fromiter(made_of, np.int32, len(made_of)))
+        is_input = np.isin(of_process, np.fromiter(wanted, np.int32, len(wanted)))
         if not is_input.all():
             above[np.searchsorted(edges, np.int64(output) * nodes + process)] = nodes + len(ports)
             ports.append((process, is_input))
@@ -135,7 +115,7 @@ def indexed(
     return Adjacency(
         np.concatenate([ends, ends[-1] + np.cumsum(lengths)]),
         np.concatenate([above, *of_ports]),
-        uncovered,
+        np.fromiter(map(uncovered, graph.nodes), dtype=np.bool_, count=nodes),
         np.array([process for process, _ in ports], dtype=np.int32),
         np.zeros(nodes, dtype=np.bool_),
         np.zeros(nodes, dtype=np.int64),

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.lineage.catalog_tables import tables_of
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.text import clean
-from lineage_bridge_dagster.spark.chains.due import Due, Selection
+from lineage_bridge_dagster.lineage.times import parse_iso
+from lineage_bridge_dagster.spark.chains.computed import ComputedChains
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of
 from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS, UPSTREAM_CHAINS, digests
-from lineage_bridge_dagster.spark.chains.source import Computed
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge, persisted
@@ -26,9 +30,60 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 #: Up to this many tables, a query names each of them.
-FEW_TABLES = 200
+_FEW_TABLES = 200
 
 _KEYS = MergeKeys(("table_id", "node_id"), delete_column="_removed")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chains that a write is asked for.
+
+    Attributes:
+        tables: the ids of all tables of the graph.
+        selected: those whose chains are asked for.
+        removes: whether chains of tables that the graph does not have are removed.
+        until: if not None, only those of them that were found up to then.
+    """
+
+    tables: Sequence[str]
+    selected: Sequence[str]
+    removes: bool
+    until: datetime | None
+
+    @classmethod
+    def of(cls, discovery: Discovery, table_ids: Sequence[str] | None) -> Selection:
+        """Select some tables; None selects all, whose chains are then the only ones.
+
+        A discovery from which some tables are selected removes chains only of tables that it would have
+        found, and that no later one has found.
+
+        Raises:
+            LineageBridgeError: a table is not in the graph.
+        """
+        graph = discovery.graph
+        tables = [node.node_id for node in tables_of(graph)]
+        if table_ids is None:
+            return cls(tables, tables, removes=True, until=None)
+        selected = list(dict.fromkeys(table_ids))
+        if missing := [table_id for table_id in selected if table_id not in graph]:
+            raise LineageBridgeError(
+                f"{len(missing)} of {len(selected)} tables are not in the discovery, such as {missing[0]}.",
+                hint="Run a discovery, and select tables that it has found.",
+            )
+        until = parse_iso(discovery.discovered_at)
+        return cls(tables, selected, until is not None and discovery.coverage.covers_all_tables, until)
+
+    @property
+    def has_all(self) -> bool:
+        """Whether all tables of the graph are selected."""
+        return self.selected is self.tables or set(self.selected) >= set(self.tables)
+
+    @property
+    def present(self) -> pa.Array:
+        """The ids, as stored, of the tables that may have chains."""
+        ids = self.tables if self.selected is self.tables else chain(self.tables, self.selected)
+        return pa.array(map(clean, ids), pa.string())
 
 
 def with_digest(tables: pa.Table, summary: pa.Table) -> pa.Table:
@@ -57,7 +112,7 @@ def differing(table_ids: pa.Array, chains: pa.Table, stored: pa.Table) -> pa.Arr
     """Those of some tables whose stored chains are not the wanted ones.
 
     Args:
-        table_ids: the tables that were walked.
+        table_ids: the selected tables.
         chains: `table_id, chain_digest` of those of them that have hops.
         stored: the different pairs of `table_id` and `chain_digest` that are stored, of any tables.
     """
@@ -76,10 +131,9 @@ class ChainUpdate:
     """Brings the chains table to a walk.
 
     Attributes:
-        computed: the chains.
-        chains: the tables that have hops, with the digests of their chains.
-        due: the tables that were walked, and where to look for chains of tables that are gone.
-        selection: which of those are removed.
+        computed: the chains of the selected tables.
+        chains: those of these tables that have hops, with the digests of their chains.
+        selection: the tables that were selected.
         discovered_at: the time of the discovery.
         changed: tables whose chains differ from the stored ones, after `write`.
         kept: tables that are not in the graph and whose chains were found later, after `write`.
@@ -87,9 +141,8 @@ class ChainUpdate:
 
     spark: SparkSession
     table: TableName
-    computed: Computed
+    computed: ComputedChains
     chains: pa.Table
-    due: Due
     selection: Selection
     discovered_at: datetime | None
     marker: CommitMarker = field(default_factory=CommitMarker)
@@ -106,20 +159,18 @@ class ChainUpdate:
 
         spark, table = self.spark, self.table.sql
         rows = spark.table(table).select("table_id", "chain_digest")
-        walked = pc.unique(pa.array(map(clean, self.due.tables), pa.string()))
-        looked_for = None
-        if self.due.others is not None:
-            looked_for = pa.concat_arrays([walked, pa.array(list(self.due.others), pa.string())])
-        few = looked_for is not None and len(looked_for) <= FEW_TABLES
-        if few and looked_for is not None:
-            rows = rows.where(F.col("table_id").isin(looked_for.to_pylist()))
+        selected = pc.unique(pa.array(map(clean, self.selection.selected), pa.string()))
+        few = not self.selection.removes and len(selected) <= _FEW_TABLES
+        if few:
+            rows = rows.where(F.col("table_id").isin(selected.to_pylist()))
         found = rows.distinct().toArrow()
         stored = pc.unique(found["table_id"])
-        gone = stored if looked_for is None else stored.filter(pc.is_in(stored, value_set=looked_for))
-        gone = gone.filter(pc.invert(pc.is_in(gone, value_set=self.selection.present)))
+        gone = stored.filter(pc.invert(pc.is_in(stored, value_set=self.selection.present)))
+        if not self.selection.removes:
+            gone = gone.slice(0, 0)
         removed = self._found_by_then(gone)
         self.kept = len(gone) - len(removed)
-        ids = pc.unique(pa.concat_arrays([differing(walked, self.chains, found), removed]))
+        ids = pc.unique(pa.concat_arrays([differing(selected, self.chains, found), removed]))
         self.changed = len(ids)
         if not self.changed:
             return

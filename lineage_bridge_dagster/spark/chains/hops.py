@@ -60,10 +60,7 @@ HOP_COLUMNS = pa.schema(
     ]
 )
 
-HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
-
-#: The columns of a hop that are columns of its node, too.
-NODE_NAMES = ("node_id", "qualified_name", "environment_id", "cluster_id")
+_HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
 
 #: The columns that are copied from `hop_record`.
 _FROM_RECORD = ("kind", "qualified_name", "display_name", "sql", "connector_class", "writer")
@@ -99,8 +96,8 @@ def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted
     stale, contents = [], []
     for start in range(0, max(1, len(numbers)), RECORDS_AT_ONCE):
         some = numbers[start : start + RECORDS_AT_ONCE]
-        columns = hop_columns([everything[number] for number in some.tolist()], sql)
-        contents.append(hop_digests(columns))
+        columns = _hop_columns([everything[number] for number in some.tolist()], sql)
+        contents.append(_hop_digests(columns))
         stale.append(np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_))
         for of_column, field in zip(parts, HOP_COLUMNS, strict=True):
             of_column.append(arrow_array(columns.get(field.name, some), field.type))
@@ -114,7 +111,7 @@ def _in_one(arrays: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
     return pa.table([pa.chunked_array(arrays, kind)], names=["column"]).combine_chunks()["column"]
 
 
-def hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
+def _hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
     """Digests of nodes as hops, from all their columns but their numbers.
 
     A hop without a mark has the digest that it had before there were marks.
@@ -124,7 +121,7 @@ def hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
     return digests((*row, mark) if mark else row for row, mark in zip(rows, columns["writer"], strict=True))
 
 
-def hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
+def _hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
     """The columns of nodes as hops, but for their numbers."""
     records, schemas = [], []
     for node in nodes:
@@ -180,7 +177,7 @@ def hop_rows(
 
     first = ["table_id", "database", "table_name"]
     rest = [name for name in tables.column_names if name not in ("table", *first)]
-    columns = [*first, "hop", *HOP_NAMES, "complete", *rest]
+    columns = [*first, "hop", *_HOP_NAMES, "complete", *rest]
     if isinstance(hops, pa.Table):
         if hops.num_rows <= _MOST_COPIES * nodes.num_rows:
             with frame_of_parts(spark, _joined(hops, nodes, tables, columns)) as rows:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lineage_bridge_dagster.lineage.affected import chain_content
 from lineage_bridge_dagster.lineage.canonical_json import canonical_json
 from lineage_bridge_dagster.lineage.coverage import Coverage, ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -42,9 +40,6 @@ UPSTREAM_CHAINS = "upstream_chains"
 
 #: Column of `nodes` and `edges`.
 DIGEST = "digest"
-
-#: Column of `nodes`. Rows of a version that did not have it have null.
-CHAIN_CONTENT = "chain_content"
 
 COLUMNS: Mapping[str, Sequence[Column]] = {
     UPSTREAM_CHAINS: (
@@ -90,7 +85,6 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         ("last_seen", "string", "ISO 8601"),
         ("discovered_at", "timestamp", "Time of the discovery that found the row as it is"),
         (DIGEST, "bigint", "Changes when anything but the times in the row does"),
-        (CHAIN_CONTENT, "bigint", "Changes when anything that a chain takes from the node does"),
     ),
     "edges": (
         ("src_id", "string", "Node that the data comes from"),
@@ -120,12 +114,6 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
     ),
 }
 
-#: The columns that identify a row.
-NODE_KEYS, EDGE_KEYS = ("node_id",), ("src_id", "dst_id", "edge_type")
-
-#: Columns that are no fields of a node or an edge.
-_NOT_FIELDS = frozenset({"discovered_at", DIGEST, CHAIN_CONTENT})
-
 _ARROW = {
     "string": pa.string(),
     "int": pa.int32(),
@@ -145,20 +133,20 @@ _MARSHAL = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Records(ABC):
+class Records:
     """The records of one lineage table, as rows only when they are needed.
 
     Attributes:
         table: its name.
         keys: the columns that identify a row, none if the table is always replaced as a whole.
         digests: one for each record; the times in it do not count.
-        content: the column with a digest of what chains take from a record; empty if that is all of it.
     """
 
     table: str
     keys: tuple[str, ...]
     digests: npt.NDArray[np.int64]
-    content: str
+    _entries: Sequence[Any]
+    _columns: Callable[[Sequence[Any]], dict[str, Iterable[Any]]]
 
     def __len__(self) -> int:
         return len(self.digests)
@@ -172,37 +160,6 @@ class Records(ABC):
     def key_schema(self) -> pa.Schema:
         """The columns that identify a row."""
         return pa.schema([(name, pa.string()) for name in self.keys])
-
-    @property
-    def compared(self) -> list[str]:
-        """The columns by which a stored row is compared with a record of another digest."""
-        return [*self.keys, self.content] if self.content else list(self.keys)
-
-    @abstractmethod
-    def frame(
-        self, spark: SparkSession, places: npt.NDArray[np.int64] | None = None
-    ) -> AbstractContextManager[DataFrame]:
-        """The rows of some records or of all, with the columns of the table; for use within the block."""
-
-    @abstractmethod
-    def key_columns(self, places: npt.NDArray[np.int64]) -> pa.Table:
-        """The columns that identify the rows of some records."""
-
-    @abstractmethod
-    def has_any(self, keys: pa.Table) -> bool:
-        """Whether a record has one of these keys."""
-
-    @abstractmethod
-    def contents(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Digests of what chains take from some records."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryRecords(Records):
-    """Records of entries in memory."""
-
-    _entries: Sequence[Any]
-    _columns: Callable[[Sequence[Any]], dict[str, Iterable[Any]]]
 
     @property
     def rows(self) -> pa.Table:
@@ -230,55 +187,47 @@ class EntryRecords(Records):
     def frame(
         self, spark: SparkSession, places: npt.NDArray[np.int64] | None = None
     ) -> AbstractContextManager[DataFrame]:
+        """The rows of some records or of all, with the columns of the table; for use within the block."""
         return frame_of_parts(spark, self.parts(places))
 
     def key_columns(self, places: npt.NDArray[np.int64]) -> pa.Table:
+        """The columns that identify the rows of some records."""
         return self._keys_of([self._entries[place] for place in places.tolist()])
 
     def has_any(self, keys: pa.Table) -> bool:
+        """Whether a record has one of these keys."""
         return bool(self._keys_of(self._entries).join(keys, list(self.keys), join_type="left semi").num_rows)
 
     def _keys_of(self, entries: Sequence[Any]) -> pa.Table:
         columns = [arrow_array(map(attrgetter(name), entries), pa.string()) for name in self.keys]
         return pa.table(columns, schema=self.key_schema)
 
-    def contents(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        if not self.content:
-            return self.digests[places]
-        return digests(chain_content(self._entries[place]) for place in places.tolist())
 
-
-def graph_records(discovery: Discovery) -> tuple[EntryRecords, EntryRecords, EntryRecords]:
+def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
     """The records of `nodes`, `edges` and `coverage`."""
     at = parse_iso(discovery.discovered_at)
     nodes = list(discovery.graph.nodes.values())
     edges = list(discovery.graph.edges.values())
-    return (
-        EntryRecords(
-            "nodes", NODE_KEYS, node_digests(nodes), CHAIN_CONTENT, nodes, lambda some: _of_nodes(some, at)
-        ),
-        EntryRecords("edges", EDGE_KEYS, edge_digests(edges), "", edges, lambda some: _of_edges(some, at)),
-        coverage_records(discovery.coverage, discovery.discovered_at),
-    )
-
-
-def coverage_records(coverage: Coverage, discovered_at: str) -> EntryRecords:
-    """The records of `coverage`."""
-    at = parse_iso(discovered_at)
-    reports = list(coverage)
+    reports = list(discovery.coverage)
     # The time at which a scope was last read is part of coverage's content.
-    found = digests((*_report_content(report), discovered_at) for report in reports)
-    return EntryRecords("coverage", (), found, "", reports, lambda some: _of_reports(some, at))
-
-
-def node_digests(nodes: Iterable[Node]) -> npt.NDArray[np.int64]:
-    """Of all in each node but times."""
-    return digests(map(_node_content, nodes))
-
-
-def edge_digests(edges: Iterable[Edge]) -> npt.NDArray[np.int64]:
-    """Of all in each edge but times."""
-    return digests(map(_edge_content, edges))
+    of_reports = digests((*_report_content(report), discovery.discovered_at) for report in reports)
+    return (
+        Records(
+            "nodes",
+            ("node_id",),
+            digests(map(_node_content, nodes)),
+            nodes,
+            lambda some: _columns_of("nodes", some, "node_type", at),
+        ),
+        Records(
+            "edges",
+            ("src_id", "dst_id", "edge_type"),
+            digests(map(_edge_content, edges)),
+            edges,
+            lambda some: _columns_of("edges", some, "edge_type", at),
+        ),
+        Records("coverage", (), of_reports, reports, lambda some: _of_reports(some, at)),
+    )
 
 
 def coverage_digest(coverage: Coverage) -> str:
@@ -344,35 +293,16 @@ def _report_content(report: ScopeReport) -> tuple[Any, ...]:
     return (str(report.scope), str(report.status), report.reason, report.count, notes)
 
 
-def columns_of(table: str) -> Iterator[pa.Field]:
-    """The columns of a lineage table that do not depend on the time of its discovery."""
-    return (pa.field(name, _ARROW[kind]) for name, kind, _ in COLUMNS[table] if name != "discovered_at")
-
-
-def _of_nodes(nodes: Sequence[Node], at: datetime | None) -> dict[str, Iterable[Any]]:
-    return {**node_columns(nodes), "discovered_at": list(repeat(at, len(nodes)))}
-
-
-def node_columns(nodes: Sequence[Node]) -> dict[str, Iterable[Any]]:
-    """The columns of `nodes` but for the time and the digest."""
+def _columns_of(
+    table: str, entries: Sequence[Any], kind: str, at: datetime | None
+) -> dict[str, Iterable[Any]]:
+    """The columns of nodes or edges, except for their digests."""
+    fields = [name for name, _, _ in COLUMNS[table] if name not in ("discovered_at", DIGEST)]
     return {
-        **{name: map(attrgetter(name), nodes) for name in _fields("nodes")},
-        "node_type": [str(node.node_type) for node in nodes],
-        "attributes": [canonical_json(node.attributes) for node in nodes],
-        CHAIN_CONTENT: digests(map(chain_content, nodes)),
-    }
-
-
-def _of_edges(edges: Sequence[Edge], at: datetime | None) -> dict[str, Iterable[Any]]:
-    return {**edge_columns(edges), "discovered_at": list(repeat(at, len(edges)))}
-
-
-def edge_columns(edges: Sequence[Edge]) -> dict[str, Iterable[Any]]:
-    """The columns of `edges` but for the time and the digest."""
-    return {
-        **{name: map(attrgetter(name), edges) for name in _fields("edges")},
-        "edge_type": [str(edge.edge_type) for edge in edges],
-        "attributes": [canonical_json(edge.attributes) for edge in edges],
+        **{name: map(attrgetter(name), entries) for name in fields},
+        kind: [str(getattr(entry, kind)) for entry in entries],
+        "attributes": [canonical_json(entry.attributes) for entry in entries],
+        "discovered_at": list(repeat(at, len(entries))),
     }
 
 
@@ -387,11 +317,6 @@ def _of_reports(reports: Sequence[ScopeReport], at: datetime | None) -> dict[str
         "notes": [[note_text(note) for note in report.notes] for report in reports],
         "discovered_at": list(repeat(at, len(reports))),
     }
-
-
-def _fields(table: str) -> Iterable[str]:
-    """The columns that are fields of a node or an edge."""
-    return (name for name, _, _ in COLUMNS[table] if name not in _NOT_FIELDS)
 
 
 def _clean(value: Any) -> Any:

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Graph
-from lineage_bridge_dagster.spark.chains import places
+from lineage_bridge_dagster.spark.chains import computed
 from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
 from lineage_bridge_dagster.spark.chains.write import LineageWrite, write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import Snapshot, TableName, ancestors
@@ -95,7 +95,7 @@ def test_unchanged_discovery_is_not_walked_and_a_later_one_writes_coverage_alone
     spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     discovery = tangle(5, topics=6, edges=8)
-    first = write_lineage(spark, discovery, None, "glue", database)
+    write_lineage(spark, discovery, None, "glue", database)
     # Files are replaced, and no row is.
     for table in COLUMNS:
         limits = UpkeepLimits(snapshots=1, orphan_days=None)
@@ -103,15 +103,13 @@ def test_unchanged_discovery_is_not_walked_and_a_later_one_writes_coverage_alone
     again = write_lineage(spark, discovery, None, "glue", database)
     assert written(again) <= {"coverage"}
     before = contents(spark, database)
-    monkeypatch.setattr(places, "walk_tables", lambda *_: pytest.fail("walked"))
+    monkeypatch.setattr(computed, "walk_tables", lambda *_: pytest.fail("walked"))
     same = write_lineage(spark, discovery, None, "glue", database)
     later = replace(discovery, discovered_at="2026-05-01T00:00:00Z")
     known = write_lineage(spark, later, None, "glue", database)
     two = [chain.table.node_id for chain in chains_of(later.graph)][:2]
     some = write_lineage(spark, later, two, "glue", database)
     assert (written(same), written(known), written(some)) == (set(), {"coverage"}, set())
-    assert first.hops == same.hops == known.hops
-    assert some.hops.items() <= first.hops.items()
     assert contents(spark, database) == before
 
 
@@ -127,7 +125,6 @@ def test_rows_that_someone_deleted_are_written_again(spark: SparkSession, databa
     spark.sql(damage(database, table))
     result = write_lineage(spark, discovery, None, "glue", database)
     assert table in written(result)
-    assert result.walked == 2
     assert contents(spark, database) == before
 
 
@@ -159,27 +156,23 @@ def gone(discovery: Discovery, number: int) -> Discovery:
 READ = Coverage([ScopeReport(Scope("tableflow", ENV, CLUSTER), Status.COMPLETE)])
 
 
-def test_only_chains_that_a_change_can_affect_are_walked(spark: SparkSession, database: str) -> None:
+def test_runs_of_some_tables_and_of_all_store_each_change_once(spark: SparkSession, database: str) -> None:
     discovery = replace(world(4), coverage=READ)
-    assert write_lineage(spark, discovery, None, "glue", database).walked == 4
+    write_lineage(spark, discovery, None, "glue", database)
     new = add_table(discovery.graph, "new")
     above, topic = (topic_id(ENV, CLUSTER, name) for name in ("orders.v2", "new"))
     discovery.graph.add_edge(Edge(above, topic, "transforms"))
-    first = write_lineage(spark, discovery, [new], "glue", database)
-    assert (first.walked, first.changed, first.hops) == (1, 1, {new: 10})
-    # A run of the new table alone has left all chains right, so what is stored is known still.
+    assert write_lineage(spark, discovery, [new], "glue", database).changed == 1
     job = next(node for node in discovery.graph.of_type("flink_job") if node.qualified_name == "job-2-1")
     discovery.graph.nodes[job.node_id] = job.with_attributes(sql="SELECT 7")
-    second = write_lineage(spark, discovery, None, "glue", database)
-    assert (second.walked, second.changed, second.hops[table_of("orders.v1")]) == (2, 2, 9)
+    assert write_lineage(spark, discovery, None, "glue", database).changed == 2
     discovery = gone(discovery, 0)
-    third = write_lineage(spark, discovery, [table_of("orders.v1")], "glue", database)
-    assert (third.walked, third.changed) == (0, 1)
-    # Some chains that this affects are not selected, so the next write computes all.
+    assert write_lineage(spark, discovery, [table_of("orders.v1")], "glue", database).changed == 1
+    # One of the two chains that this changes is not selected, so the next write stores it.
     discovery.graph.nodes[job.node_id] = job.with_attributes(sql="SELECT 8")
     some = write_lineage(spark, discovery, [table_of("orders.v2")], "glue", database)
     last = write_lineage(spark, discovery, None, "glue", database)
-    assert [(each.walked, each.changed) for each in (some, last)] == [(1, 1), (4, 1)]
+    assert (some.changed, last.changed) == (1, 1)
     write_lineage(spark, discovery, None, "glue", f"{database}-full")
     assert contents(spark, database) == contents(spark, f"{database}-full")
 
@@ -194,37 +187,30 @@ def committed(discovery: Discovery, version: str) -> Discovery:
     return replace(discovery, graph=graph)
 
 
-def test_commits_to_tables_are_stored_and_no_chain_is_walked(spark: SparkSession, database: str) -> None:
+def test_commits_to_tables_change_nodes_and_no_chain(spark: SparkSession, database: str) -> None:
     discovery = replace(world(4, depth=1), coverage=READ)
     write_lineage(spark, discovery, None, "glue", database)
     nodes = quoted("glue", database, "nodes")
-    # More rows than are merged, of a version that did not store what chains take from a node.
-    spark.sql(f"ALTER TABLE {nodes} DROP COLUMN chain_content")
-    first = write_lineage(spark, committed(discovery, "2"), None, "glue", database)
-    assert (first.walked, first.changed) == (4, 0)
-    second = write_lineage(spark, committed(discovery, "3"), None, "glue", database)
-    assert (second.walked, written(second)) == (0, {"nodes", "coverage"})
+    for version in "23":
+        result = write_lineage(spark, committed(discovery, version), None, "glue", database)
+        assert (result.changed, written(result)) == (0, {"nodes", "coverage"})
     assert spark.table(nodes).where("attributes LIKE '%2026-05-03%'").count() == 4
-    assert second.hops == first.hops
 
 
-def test_all_chains_are_walked_after_an_interrupted_write_and_when_scopes_were_read_worse(
+def test_chains_are_stored_after_an_interrupted_write_and_when_scopes_were_read_worse(
     spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     discovery = replace(world(3), coverage=READ)
     write_lineage(spark, discovery, None, "glue", database)
     add_table(discovery.graph, "new")
     with monkeypatch.context() as broken:
-        broken.setattr(places, "walk_tables", lambda *_: 1 / 0)
+        broken.setattr(computed, "walk_tables", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             write_lineage(spark, discovery, None, "glue", database)
-    again = write_lineage(spark, discovery, None, "glue", database)
-    assert (again.walked, again.changed) == (4, 1)
+    assert write_lineage(spark, discovery, None, "glue", database).changed == 1
     failed = ScopeReport(Scope("connect", ENV, CLUSTER), Status.FAILED)
-    worse = write_lineage(
-        spark, replace(discovery, coverage=Coverage([*READ, failed])), None, "glue", database
-    )
-    assert (worse.walked, worse.changed) == (4, 4)
+    worse = replace(discovery, coverage=Coverage([*READ, failed]))
+    assert write_lineage(spark, worse, None, "glue", database).changed == 4
 
 
 def test_run_of_some_tables_removes_the_chains_of_those_that_are_gone_for_certain(

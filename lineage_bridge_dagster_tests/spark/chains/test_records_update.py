@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.spark.chains.lineage_tables import CHAIN_CONTENT, DIGEST, Records, graph_records
+from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records, graph_records
 from lineage_bridge_dagster.spark.chains.records_update import Difference, difference
 from lineage_bridge_dagster_tests.spark.chains.changes import changed
 from lineage_bridge_dagster_tests.spark.graphs import tangle
@@ -31,20 +31,14 @@ def by_key(records: Records, rows: pa.Table) -> dict[tuple[Any, ...], dict[str, 
     return {tuple(row[key] for key in records.keys): row for row in listed}
 
 
-def contents_of(records: Records) -> dict[tuple[Any, ...], int]:
-    """Digests of what chains take from records, by key."""
-    keys = map(tuple, map(dict.values, records.key_columns(np.arange(len(records))).to_pylist()))
-    return dict(zip(keys, records.contents(np.arange(len(records))).tolist(), strict=True))
-
-
 def found_in(records: Records, stored: pa.Table) -> Difference:
     """The difference from stored rows."""
 
-    def rows_of(digests: npt.NDArray[np.int64]) -> pa.Table:
+    def keys_of(digests: npt.NDArray[np.int64]) -> pa.Table:
         wanted = pc.is_in(stored[DIGEST], value_set=pa.array(digests, pa.int64()))
-        return stored.filter(wanted).select(records.compared)
+        return stored.filter(wanted).select(list(records.keys))
 
-    return difference(records, stored[DIGEST], rows_of)
+    return difference(records, stored[DIGEST], keys_of)
 
 
 @given(st.integers(0, 10**6), st.booleans())
@@ -60,7 +54,7 @@ def test_stored_rows_with_the_difference_applied_are_the_records(seed: int, shuf
     for old, new in zip(graph_records(before)[:2], graph_records(after)[:2], strict=True):
         stored = by_key(old, old.rows)
         found = found_in(new, old.rows)
-        if not found.certain:
+        if not found.mergeable:
             continue
         for key in found.removed.to_pylist():
             del stored[tuple(key.values())]
@@ -68,9 +62,6 @@ def test_stored_rows_with_the_difference_applied_are_the_records(seed: int, shuf
         assert all(stored.get(key) != row for key, row in fresh.items())
         assert stored | fresh == by_key(new, new.rows)
         assert (found.rows == 0) == (old.digest == new.digest)
-        known = contents_of(old)
-        differ = {key for key, content in contents_of(new).items() if known.get(key) != content}
-        assert by_key(new, new.take(found.for_chains)).keys() == differ
 
 
 def test_rows_of_an_earlier_version_differ_and_empty_tables_cannot_be_merged_into() -> None:
@@ -84,21 +75,6 @@ def test_rows_of_an_earlier_version_differ_and_empty_tables_cannot_be_merged_int
     assert not found_in(records, pa.concat_tables([stored, stored.slice(0, 1)])).mergeable
     same = found_in(records, stored)
     assert (same.mergeable, same.rows) == (True, 0)
-
-
-def test_rows_without_what_chains_take_differ_in_it_from_records_that_differ() -> None:
-    discovery = tangle(1, topics=5, edges=6)
-    stored = graph_records(discovery)[0].rows
-    node = next(discovery.graph.of_type("catalog_table"))
-    discovery.graph.nodes[node.node_id] = node.with_attributes(version_id="2")
-    records = graph_records(discovery)[0]
-    found = found_in(records, stored)
-    assert (len(found.changed), len(found.for_chains)) == (1, 0)
-    place = stored.column_names.index(CHAIN_CONTENT)
-    nulls = stored.set_column(place, CHAIN_CONTENT, pa.nulls(stored.num_rows, pa.int64()))
-    found = found_in(records, nulls)
-    assert found.for_chains.tolist() == found.changed.tolist()
-    assert len(found.changed) == 1
 
 
 def test_records_are_added_to_rows_that_all_stay() -> None:

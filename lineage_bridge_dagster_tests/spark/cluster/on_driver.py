@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.schemas.columns import Mode
-from lineage_bridge_dagster.spark.chains import places
+from lineage_bridge_dagster.spark.chains import computed
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
@@ -45,7 +45,7 @@ def materialize_chains(yaml: str, discovery: Discovery, folder: Path) -> tuple[b
         for key in definitions.resolve_asset_graph().get_all_asset_keys()
         if key.path[0] == "upstream_chain"
     ]
-    with patch.object(places, "walk_tables", ON_WORKERS):
+    with patch.object(computed, "walk_tables", ON_WORKERS):
         job = definitions.resolve_implicit_global_asset_job_def()
         result = job.execute_in_process(asset_selection=chains, raise_on_error=False)
     return result.success, len(chains)

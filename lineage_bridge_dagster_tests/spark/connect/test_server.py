@@ -11,6 +11,7 @@ from dagster import DagsterInstance, asset, materialize
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
+from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
@@ -107,8 +108,10 @@ def test_chains_whose_server_is_killed_between_two_commits_are_stored_by_the_nex
         with pytest.raises(SparkServerError, match="stopped answering"), remote.server_errors():
             write_lineage(spark_session(catalogs), world(3), None, "glue", database, progress=kill)
         server.start()
-        result = write_lineage(spark_session(catalogs), world(3), None, "glue", database)
-        assert (result.changed, result.rows) == (3, 27)
+        spark = spark_session(catalogs)
+        result = write_lineage(spark, world(3), None, "glue", database)
+        assert result.changed == 3
+        assert spark.table(quoted("glue", database, "upstream_chains")).count() == 27
         assert [v.written for v in result.versions] == [False, False, True, True]
 
 
