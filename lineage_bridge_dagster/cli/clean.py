@@ -17,17 +17,19 @@ from lineage_bridge_dagster.text import first_few, plural
 )
 @click.option("--dry-run", is_flag=True, help="Show the diff of each table and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
-@click.option("--take-over", is_flag=True, help="Clean the tables of other instances, too.")
-@click.option("--yes", is_flag=True, help="Do not ask; without a terminal, nothing is asked either.")
+@click.option("--take-over", is_flag=True, help="Also clean tables whose lineage another instance owns.")
+@click.option(
+    "--yes", is_flag=True, help="Do not ask for confirmation; without a terminal, none is asked for."
+)
 def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool, yes: bool) -> None:
     """Take our lineage out again: the lineage_bridge.* parameters, and the block of the description.
 
     Everything else stays as it is, byte for byte. Without --table, every table of Glue and of the REST
     catalogs that carries our lineage is cleaned. Name a table of a REST catalog as
-    CATALOG.NAMESPACE.TABLE. Switch the sensor and the schedules off first, or they write it again.
+    CATALOG.NAMESPACE.TABLE. Switch the sensor and the schedules off first, or they write the lineage again.
 
-    Exits 0 if no table failed; 1 if one failed, is another instance's, or the answer was no; 2 for wrong
-    options or settings.
+    Exits 0 if no table failed; 1 if a table failed or belongs to another instance, or if you answered no; 2
+    for wrong options or settings.
 
     \b
     Examples:

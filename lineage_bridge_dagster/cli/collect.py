@@ -55,15 +55,16 @@ def collect(
 ) -> None:
     """Extract the inventory of Glue to files: what changed since the last mark, and all identifiers.
 
-    The files of an extract are whole when its manifest is there. They are then taken to the landing place, if
-    the configuration has one, and the mark moves. Progress goes to stderr, the files' names to stdout.
+    An extract is complete once its manifest exists. Its files are then uploaded to the landing place, if the
+    configuration names one, and the mark moves forward. Progress goes to stderr, the names of the files to
+    stdout.
 
-    Secrets are better not in the file: each of them is also a variable, in the environment or in a secret of
-    AWS Secrets Manager that the configuration names. `lineage-bridge iam-policy --collector` prints what to
-    grant.
+    Keep secrets out of the configuration file: set each as a variable, in the environment or in an AWS
+    Secrets Manager secret that the file names. `lineage-bridge iam-policy --collector` prints what to grant.
 
-    Exits 0 if all was read; 3 if the files are whole, but a region, a database or its tags could not be read;
-    1 if nothing could be read or uploaded, and 2 for wrong options or settings: the mark then stays.
+    Exits 0 if everything was read; 3 if the files are complete, except for a region, a database or tags that
+    could not be read; 1 if nothing could be read or uploaded; 2 for wrong options or settings. After 1 or 2,
+    the mark has not moved.
 
     \b
     Examples:

@@ -34,8 +34,7 @@ _INDENT = " " * 10
 @click.option(
     "--defs",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The defs.yaml of an instance of the component, whose settings and catalogs are checked; by default "
-    "those of the variables alone.",
+    help="Check the settings and catalogs of this defs.yaml; by default, only those that variables set.",
 )
 def doctor(
     as_json: bool, only: tuple[str, ...], list_only: bool, graph: Path | None, defs: Path | None
@@ -43,7 +42,7 @@ def doctor(
     """Check credentials, permissions, keys, tables and this machine. Changes nothing.
 
     Exits 0 if all is well; 1 if a check failed; 3 if none failed, but some warn or could not be verified;
-    2 for a wrong option. A check that does not apply is skipped, and counts as well.
+    2 for a wrong option. A check that does not apply is skipped, and counts as passed.
 
     \b
     Examples:

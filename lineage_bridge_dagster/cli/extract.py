@@ -23,7 +23,7 @@ from lineage_bridge_dagster.cli.output import err, exit_by_coverage, print_glue_
     type=click.Choice(["json", "parquet"]),
     default="json",
     show_default=True,
-    help="Parquet is smaller, and read faster: --output then names a folder.",
+    help="Parquet is smaller and loads faster; --output then names a folder.",
 )
 def extract(output: Path | None, last: Path | None, form: str) -> None:
     """Discover everything and write lineage_graph.json.

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 #: Purpose -> what it needs the policy for, as in `iam.purposes.Purpose`.
 _PURPOSES = {
     "read-only": "Discovery and checks: reads Glue's tables and their metadata files.",
-    "push": "The same, and updates of tables.",
+    "push": "What --read-only allows, and updates of tables.",
     "collector": "For the inventory collector: reads the descriptions of all databases and tables.",
     "lineage-tables": "Creates and writes the lineage tables.",
     "s3tables": "Tables of an S3 Tables bucket, through Glue's Iceberg endpoint.",
     "athena": "Queries of the tables and of their lineage.",
-    "doctor": "What the doctor reads beyond that, to verify permissions, buckets and grants.",
+    "doctor": "What else the doctor reads, to verify permissions, buckets and grants.",
     "tableflow-storage": "For the role that Confluent assumes: Tableflow's files in S3.",
     "tableflow-glue": "For the role that Confluent assumes: Tableflow's tables in Glue.",
 }
@@ -67,7 +67,7 @@ def _purpose_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--secret", "secrets", multiple=True, help="Secret with the collector's keys; repeatable.")
 @click.option("--lake-formation-tags", is_flag=True, help="The collector reads Lake Formation tags.")
 @click.option("--account", metavar="ID", help="AWS account of the catalog.")
-@click.option("--region", help="Region of the catalog; of the collector several, comma-separated.")
+@click.option("--region", help="Region of the catalog; for the collector, several separated by commas.")
 @click.option("--database", "databases", multiple=True, help="Database of Tableflow's tables; repeatable.")
 @click.option("--bucket", "buckets", multiple=True, help="Bucket of Tableflow's tables; repeatable.")
 @click.option("--lineage-database", help="Database of the lineage tables.  [default: lineage_bridge]")
@@ -81,7 +81,7 @@ def _purpose_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--provider-integration", metavar="CSPI", help="Confluent's integration, if there are several.")
 @click.option("--principal", metavar="ARN", help="Who assumes the role: Confluent's role, or the collector.")
-@click.option("--external-id", metavar="ID", help="The external id of whom assumes the role.")
+@click.option("--external-id", metavar="ID", help="External id that the trust policy requires.")
 @click.option("--identity", metavar="ARN", help="Role or user that has the policy, for --doctor.")
 @click.option(
     "--trust", is_flag=True, help="Print the trust policy of the role that Confluent or a collector assumes."
@@ -110,19 +110,20 @@ def iam_policy(
 ) -> None:
     """Print the least IAM policy for what is configured; notes go to stderr.
 
-    Options that name a purpose can be combined. Without any: discovery and pushes, the lineage tables if they
-    have a location, and the table bucket if there is one. Account, region, databases and buckets come from
-    the options, the settings, the graph and the AWS identity; what is unknown is a placeholder such as
-    <ACCOUNT>, which IAM refuses.
+    Options that name a purpose can be combined. Without one, the policy covers discovery and pushes, and the
+    lineage tables and the table bucket if they are configured. Account, region, databases and buckets come
+    from the options, the settings, the graph and the AWS identity. For what is unknown, the policy has a
+    placeholder such as <ACCOUNT>, which IAM refuses.
 
-    The tableflow-* policies are for a role that Confluent assumes. CloudFormation and Terraform create it
-    with its trust policy; as JSON, --trust prints that one. Principal and external id are read from
-    Confluent's provider integration with the Cloud API key. --collector alone is likewise for a role, which
-    the account of the catalog, or --principal, may assume.
+    The tableflow-* policies are for a role that Confluent assumes. CloudFormation and Terraform create the
+    role with its trust policy; for JSON, --trust prints the trust policy. Its principal and external id are
+    read from Confluent's provider integration, with the Cloud API key. --collector by itself is also for a
+    role, which the account of the catalog, or --principal, may assume.
 
-    If Lake Formation governs the tables, it must grant DESCRIBE on them as well, and ALTER for pushes.
+    If Lake Formation governs the tables, it must also grant DESCRIBE on them, and ALTER for pushes.
 
-    Exits 0 if a policy was printed, also one with placeholders or several; 2 for wrong options or settings.
+    Exits 0 if a policy was printed, even if it has placeholders or is split into several; 2 for wrong options
+    or settings.
 
     \b
     Examples:

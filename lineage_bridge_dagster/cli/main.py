@@ -25,7 +25,7 @@ from lineage_bridge_dagster.cli.topics import topics
 def main() -> None:
     """Upstream lineage of Confluent Tableflow tables, in AWS Glue.
 
-    Reads LINEAGE_BRIDGE_* variables, AWS's own, and a .env file in this folder or above it.
+    Reads LINEAGE_BRIDGE_* variables, AWS's own, and the .env file of this folder or of its project.
 
     \b
     Examples:

@@ -22,7 +22,9 @@ from lineage_bridge_dagster.cli.push_report import end_by_report
 @click.option(
     "--description/--no-description", default=None, help="Write the lineage block of the description."
 )
-@click.option("--take-over", is_flag=True, help="Push to tables of other instances, too, and own them.")
+@click.option(
+    "--take-over", is_flag=True, help="Also push to tables whose lineage another instance owns, and own them."
+)
 def push(
     graph: Path | None,
     tables: tuple[str, ...],

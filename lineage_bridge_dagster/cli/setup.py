@@ -22,7 +22,7 @@ _COLORS = {"needed": "yellow", "kept": "yellow", "check": "yellow"}
 
 @click.group(cls=ReadableGroup)
 def setup() -> None:
-    """One-time steps in an AWS account: shown first, then done, and undone again."""
+    """One-time steps in an AWS account, which can be shown, done and undone."""
 
 
 @setup.command()
@@ -59,8 +59,8 @@ def s3tables(
 
     Shows each step, whether it is done or needed, and the command that undoes it; --apply does those that are
     needed. Glue mounts the table buckets as s3tablescatalog, Lake Formation lends credentials to engines with
-    full access, and the principal gets the namespace and each table in it. Run it again after tables were
-    created by somebody else: what is done is not done twice.
+    full access, and the principal gets the namespace and each table in it. Run it again after
+    somebody else has created tables; steps that are done already are skipped.
 
     --apply records each change in a file before it is made, and --rollback undoes those, the last one first.
     What was there before stays.

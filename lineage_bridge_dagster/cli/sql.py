@@ -29,7 +29,7 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
     of functions, conditions of CASE and keys of OVER count; filters, joins' conditions, GROUP BY and ORDER BY
     do not. An input line may include "schemas", the columns by table name.
 
-    ksqlDB's names are folded to upper case unless quoted, and columns without alias have the names that
+    ksqlDB's names are folded to upper case unless quoted, and columns without an alias have the names that
     ksqlDB generates (KSQL_COL_0, ROWKEY, ALIAS_COLUMN in joins).
 
     \b

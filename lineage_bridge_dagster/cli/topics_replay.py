@@ -71,10 +71,13 @@ _PLACES = re.compile(r"(\d+):(\d+)-(\d+)")
 @click.option(
     "--unchecked",
     is_flag=True,
-    help="Send letters, too, for which it is unknown whether a newer record has their key.",
+    help="Also send letters for which it is unknown whether a newer record has their key.",
 )
 @click.option(
-    "--rate", type=click.FloatRange(min=0, min_open=True), metavar="N", help="The most records a second."
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="Maximum number of records a second.",
 )
 @click.option("--apply", "apply_", is_flag=True, help="Send the letters; without it they are only listed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
@@ -101,9 +104,9 @@ def replay(
     and its headers, and one more header that counts. A letter is sent once: the dead letter topic records
     it, in the transaction that sends the record, so the command can be interrupted and run again.
 
-    A record that is sent again is the newest one of its key. Where tables have a row for each key, or the
-    topic is compacted, a letter is therefore not sent if a newer record has its key (superseded), or if
-    that is unknown, because the records between are gone (held).
+    A record that is sent again becomes the newest one of its key. Where tables have a row for each key, or
+    the topic is compacted, a letter is therefore not sent if a newer record has its key (superseded), or if
+    this is unknown because the records in between are gone (held).
 
     Exits 0 if nothing failed; 1 if a letter failed or is held; 2 for wrong options or settings.
 
