@@ -131,9 +131,11 @@ class Setup:
         uv = [str(self._venv / "bin" / "uv"), "pip", "install", "--python", str(self._python)]
         uv += ["--no-build-isolation", *(["--no-index"] if settings.get("no-index") in _TRUE else [])]
         env = {**uv_variables(settings), **os.environ}
+        # All dependencies are locked, and to read PySpark's from its archive would take a second download.
+        uv.append("--no-deps")
         packages = ["--require-hashes", "--config-settings-package", UNCOMPRESSED, "-r", str(lock_file)]
         self._step("The locked packages", [*uv, *packages], env)
-        self._step("lineage-bridge itself", [*uv, "--no-deps", "-e", "."], env)
+        self._step("lineage-bridge itself", [*uv, "-e", "."], env)
         if needs:
             command = [str(self._python), "-m", "lineage_bridge_dagster.jars", *needs]
             self._step("The Java archives", command, {**os.environ, "PYTHONPATH": str(Path.cwd())})
