@@ -75,7 +75,7 @@ def push(
     """
     from lineage_bridge_dagster.catalogs.glue.client import glue_client
     from lineage_bridge_dagster.catalogs.push import push_tables
-    from lineage_bridge_dagster.config.reader import SettingsReader
+    from lineage_bridge_dagster.settings import SettingsReader
 
     settings = SettingsReader()
     return push_tables(

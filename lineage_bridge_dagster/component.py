@@ -22,8 +22,7 @@ from dagster import (
     in_process_executor,
     scaffold_with,
 )
-from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
-from dagster.components.component.state_backed_component import StateBackedComponent
+from dagster.components import ResolvedDefsStateConfig
 from dagster.components.utils.translation import TranslationFn
 from pydantic import Field, PrivateAttr
 
@@ -33,6 +32,8 @@ from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, b
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.assets.placeholders import placeholders
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
+from lineage_bridge_dagster.assets.settings import FreshnessConfig, IncludeConfig
+from lineage_bridge_dagster.assets.stored_component import STATE, StoredComponent, check_names
 from lineage_bridge_dagster.automation.jobs import failing_job, lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.list_updates import list_updates
@@ -45,6 +46,7 @@ from lineage_bridge_dagster.automation.schedules import (
     upkeep_schedule,
 )
 from lineage_bridge_dagster.automation.sensor import lineage_sensor
+from lineage_bridge_dagster.automation.settings import SensorConfig
 from lineage_bridge_dagster.automation.state import (
     StateStore,
     as_shown,
@@ -54,30 +56,18 @@ from lineage_bridge_dagster.automation.state import (
 )
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.upkeep import upkeep_job
+from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
 from lineage_bridge_dagster.collector.assets.component import InventoryCollectorComponent
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import contradictions
-from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
-from lineage_bridge_dagster.config.instance_file import catalogs_given
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
-from lineage_bridge_dagster.config.spark_remote import remote_of
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.variables import FromVariables
-from lineage_bridge_dagster.config.yaml_fields import (
-    NAME,
-    AwsConfig,
-    CatalogConfig,
-    ConfluentConfig,
-    IncludeConfig,
-    PushConfig,
-    SensorConfig,
-    SparkConfig,
-)
-from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions, pin_newest_state
+from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig
+from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
@@ -85,6 +75,9 @@ from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.settings import SettingsReader
+from lineage_bridge_dagster.spark.connect_address import remote_of
+from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.names import Names
 from lineage_bridge_dagster.specs.translation import NodeTranslation
@@ -96,17 +89,12 @@ __all__ = ["InventoryCollectorComponent", "LineageBridgeComponent", "TopicToIceb
 
 _log = logging.getLogger(__name__)
 
-_STATE = DefsStateConfigArgs(
-    # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
-    management_type="VERSIONED_STATE_STORAGE",
-    # A discovery at every load would leave the graph empty whenever an API is down.
-    refresh_if_dev=False,
-)
-
 
 @scaffold_with(InstanceScaffolder)
-class LineageBridgeComponent(StateBackedComponent, YamlSection):
+class LineageBridgeComponent(StoredComponent):
     """Shows the upstream lineage of Confluent Tableflow tables as assets, and pushes it into AWS Glue."""
+
+    STATE_KEY = "LineageBridgeComponent"
 
     confluent: ConfluentConfig = Field(
         default_factory=ConfluentConfig, description="Where Confluent is, and what to read."
@@ -146,20 +134,13 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
     translation: Annotated[TranslationFn[Node] | None, NodeTranslation()] = Field(
         default=None, description="Attributes of assets, as templates that can use `node` and `spec`."
     )
-    defs_state: ResolvedDefsStateConfig = Field(default=_STATE, description="Where discoveries are stored.")
+    defs_state: ResolvedDefsStateConfig = Field(default=STATE, description="Where discoveries are stored.")
 
     _translator: LineageTranslator = PrivateAttr(default_factory=LineageTranslator)
-    #: Whether the last build could fetch the stored state, if there is one.
-    _fetched: bool = PrivateAttr(default=False)
     #: The components of the code location that load topics into tables.
     _loading: Sequence[TopicToIcebergComponent] = PrivateAttr(default=())
     #: What the build that goes on has built so far.
     _built: Definitions | None = PrivateAttr(default=None)
-
-    @property
-    def defs_state_config(self) -> DefsStateConfig:
-        key = f"LineageBridgeComponent[{self.name}]" if self.name else "LineageBridgeComponent"
-        return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:
         """Return the asset of a node: key, group, owners, description and metadata. Override to change it.
@@ -199,22 +180,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         instances = context.component_tree.get_all_components(of_type=LineageBridgeComponent)
         _check_distinct(instances)
         self._loading = context.component_tree.get_all_components(of_type=TopicToIcebergComponent)
-        built = self._build(context)
+        built = self.build_stored(context)
         if not instances or instances[0] is self:
             missing = self._placeholders(context, built, instances)
             return Definitions.merge(built, Definitions(assets=missing)) if missing else built
         return built
-
-    def _build(self, context: ComponentLoadContext) -> Definitions:
-        self._fetched = False
-        try:
-            pin_newest_state(self.defs_state_config.key)
-            return super().build_defs(context)
-        except Exception as error:
-            if self._fetched:
-                raise
-            warn_unreadable(error)
-            return self.build_defs_from_state(context, None)
 
     def _placeholders(
         self, context: ComponentLoadContext, built: Definitions, instances: Sequence[LineageBridgeComponent]
@@ -234,13 +204,11 @@ class LineageBridgeComponent(StateBackedComponent, YamlSection):
         own = type(self).get_asset_spec is not LineageBridgeComponent.get_asset_spec
         return own or self.translation is not None
 
-    def build_defs_from_state(
-        self,
-        context: ComponentLoadContext,  # noqa: ARG002 - the definitions depend on the state alone
-        state_path: Path | None,
-    ) -> Definitions:
-        """Build the definitions of a state; without one, the sensor, the refresh job, and jobs that fail."""
-        self._fetched = True
+    def warn_unreadable(self, error: Exception) -> None:
+        warn_unreadable(error)
+
+    def definitions_of(self, state_path: Path | None) -> Definitions:
+        """The definitions of a state; without one, the sensor, the refresh job, and jobs that fail."""
         with no_garbage_collection():
             return self._definitions(state_path)
 
@@ -413,14 +381,7 @@ def _check_distinct(instances: Sequence[LineageBridgeComponent]) -> None:
     Raises:
         ConfigurationError: two have the same name, but for capitals, or one state.
     """
-    names = Counter(instance.name.lower() for instance in instances)
-    for name, count in names.items():
-        if count > 1:
-            raise ConfigurationError(
-                f"{count} instances of the component have {f'the name {name}' if name else 'no name'}.",
-                hint="Set a name of its own in the defs.yaml of each, such as name: eu. Their resources, "
-                "jobs, sensors, lineage tables and stored discoveries are named after it.",
-            )
+    check_names(instances, "the component", "resources, jobs, sensors, lineage tables and stored discoveries")
     keys = Counter(instance.defs_state_config.key for instance in instances)
     for key, count in keys.items():
         if count > 1:

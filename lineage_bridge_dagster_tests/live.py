@@ -13,11 +13,11 @@ import pytest
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
 from lineage_bridge_dagster.embedded.demo import SWEEP_MINUTES
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.embedded.world import actions
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 #: Topics of the sample world without Tableflow, with the database and the name of their tables: one with

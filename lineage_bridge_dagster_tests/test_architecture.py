@@ -29,27 +29,29 @@ ALLOWED: dict[str, set[str]] = {
     "catalogs": {"config", "lineage"},
     "sql": {"jars", "lineage"},
     "confluent": {"config", "jars", "lineage", "schemas", "sql"},
-    "discovery": {"catalogs", "config", "confluent", "lineage", "sql"},
+    "settings": {"catalogs", "config", "confluent", "dagster_internals"},
+    "discovery": {"catalogs", "config", "confluent", "lineage", "settings", "sql"},
     "specs": {"catalogs", "config", "dagster_internals", "lineage"},
     "spark": {
         "catalogs", "config", "confluent", "dagster_internals", "jars", "lineage", "schemas", "specs",
     },
-    "operations": {"catalogs", "config", "confluent", "jars", "lineage"},
+    "operations": {"catalogs", "config", "confluent", "jars", "lineage", "settings", "spark"},
     "launcher": {"dagster_internals"},
 }  # fmt: skip
 ALLOWED["assets"] = {
-    "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "spark", "specs",
+    "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "settings", "spark",
+    "specs",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
 ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "schemas"}
 ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
-ALLOWED["api"] = {"catalogs", "config", "discovery", "lineage", "sql"}
+ALLOWED["api"] = {"catalogs", "discovery", "lineage", "settings", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = {
-    "catalogs", "config", "confluent", "discovery", "jars", "lineage", "schemas", "spark", "sql",
+    "catalogs", "config", "confluent", "discovery", "jars", "lineage", "schemas", "settings", "spark", "sql",
     "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {"collector", "embedded", "operations"}

@@ -14,8 +14,8 @@ import yaml
 from click.testing import CliRunner
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.config.unread_variables import is_read
 from lineage_bridge_dagster.lineage import documents
 from lineage_bridge_dagster.lineage.chains import chains_of
@@ -28,6 +28,7 @@ from lineage_bridge_dagster.lineage.documents import (
 )
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.unknowns import Unknown
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests import connector_tables, reference
 from lineage_bridge_dagster_tests.assets.world import EAST, world
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
@@ -178,7 +179,7 @@ def test_example_of_two_instances_has_valid_fields(number: int) -> None:
 
 def test_yaml_of_each_cluster_has_fields_that_select_one_spark() -> None:
     from lineage_bridge_dagster.component import LineageBridgeComponent
-    from lineage_bridge_dagster.config.yaml_fields import SparkConfig
+    from lineage_bridge_dagster.spark.settings import SparkConfig
 
     pages = ("docs/clusters.md", "docs/managed_clusters.md")
     blocks = [yaml.safe_load(text)["attributes"] for page in pages for text in _blocks(page, "yaml")]

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.watched_lists import GLUE, ListScope
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 
 ROLE = "arn:aws:iam::{}:role/lineage"
 #: A value of each field for the sources in order of precedence: the YAML, the environment, a `.env` file, a
@@ -59,7 +59,7 @@ class Sources:
                 return variables
 
             self._patch.setattr("lineage_bridge_dagster.config.secrets.read_secrets", read)
-            self._patch.setattr("lineage_bridge_dagster.config.settings.read_secrets", read)
+            self._patch.setattr("lineage_bridge_dagster.config.groups.read_secrets", read)
 
     def identities(self) -> dict[str, AwsSettings]:
         """The identity in each use."""

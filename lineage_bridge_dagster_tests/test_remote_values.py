@@ -25,11 +25,11 @@ import pytest
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
 from lineage_bridge_dagster.confluent.api.trusted_hosts import trusted_url
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.schemas.errors import SchemaError
 from lineage_bridge_dagster.schemas.protobuf_files import compiled

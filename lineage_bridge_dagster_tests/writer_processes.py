@@ -17,7 +17,7 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
-from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.settings import Settings
 
 Name = tuple[str, str]
 

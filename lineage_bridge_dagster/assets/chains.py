@@ -20,6 +20,7 @@ from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.lineage.hops import hop_kind, shown_sql, writer_note
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import NodeView
+from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, table
@@ -122,7 +123,7 @@ def _write_chains(
             "Chains: %s, none of them changed, in %.0f s", plural(written.tables, "table"), seconds
         )
     return {
-        **LineageMetadata(
+        **WriteMetadata(
             lineage_table=f"{catalog}.{instance.namespace}.upstream_chains",
             snapshot_id=str(written.snapshot_id or ""),
         )

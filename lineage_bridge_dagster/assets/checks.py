@@ -23,8 +23,8 @@ from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import Checks
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.run_cache import checked_in_run
+from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.table_commits import FRESH
-from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.nodes import is_glue_table, is_iceberg_rest_table

@@ -12,9 +12,9 @@ from lineage_bridge_dagster.assets.checks import table_checks
 from lineage_bridge_dagster.assets.discovery import discovery_asset
 from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.tables import table_assets
 from lineage_bridge_dagster.assets.topics import topic_assets
-from lineage_bridge_dagster.config.freshness import Limits
 
 
 def asset_definitions(

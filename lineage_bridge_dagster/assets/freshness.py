@@ -22,8 +22,10 @@ from dagster import AssetCheckKey, AssetExecutionContext
 from lineage_bridge_dagster.assets.check_outcomes import NO_TABLE, CheckOutcome
 from lineage_bridge_dagster.assets.iceberg_outcomes import NOT_COPIED
 from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.metadata import FreshnessMetadata
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth, last_observations
 from lineage_bridge_dagster.assets.run_cache import checked_in_run
+from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.table_commits import (
     FRESH,
     Commits,
@@ -35,13 +37,11 @@ from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
-from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import TopicNode, is_iceberg_rest_table
 from lineage_bridge_dagster.specs.graph_view import GraphView
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import duration, plural
 
 DESCRIPTION = (
@@ -312,7 +312,7 @@ def _metadata(
     last_record = f"could not be read: {backlog.untimed}" if backlog.untimed else None
     return {
         **commit_metadata(commit),
-        **LineageMetadata(
+        **FreshnessMetadata(
             topic_records=backlog.records,
             record_times="set by the brokers (LogAppendTime)"
             if timestamp_type == "LogAppendTime"

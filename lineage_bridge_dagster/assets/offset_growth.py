@@ -12,10 +12,10 @@ from typing import Self
 
 from dagster import AssetCheckKey, DagsterInstance, JsonMetadataValue, MetadataValue
 
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.assets.metadata import TopicMetadata
 
 #: Metadata key of a check result that holds an `OffsetGrowth`.
-OFFSETS = LineageMetadata.key("offsets")
+OFFSETS = TopicMetadata.key("offsets")
 
 
 @dataclass(frozen=True, slots=True)

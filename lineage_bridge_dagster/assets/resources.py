@@ -13,12 +13,15 @@ from dagster_aws.utils import ResourceWithBoto3Configuration
 from pydantic import PrivateAttr
 
 from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.secrets import CachedSecrets
-from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, Given, Settings
 from lineage_bridge_dagster.config.views import optional_field
+from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient

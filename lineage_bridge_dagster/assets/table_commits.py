@@ -12,6 +12,7 @@ from typing import Any
 from dagster import AssetExecutionContext
 
 from lineage_bridge_dagster.assets.instance import ComponentInstance, Context
+from lineage_bridge_dagster.assets.metadata import CommitMetadata
 from lineage_bridge_dagster.assets.run_cache import checked_in_run, selected_in_run
 from lineage_bridge_dagster.assets.times import last_updated, timestamp
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
@@ -26,7 +27,7 @@ from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 _log = logging.getLogger(__name__)
 
@@ -141,11 +142,11 @@ def commit_metadata(commit: SnapshotState | LineageBridgeError | None) -> dict[s
     if commit is None:
         return {}
     if isinstance(commit, LineageBridgeError):
-        return {**LineageMetadata(snapshot=f"could not be read: {commit}")}
+        return {**CommitMetadata(snapshot=f"could not be read: {commit}")}
     if commit.snapshot_id is None:
-        return {**LineageMetadata(snapshot="none yet: the table has no commit")}
+        return {**CommitMetadata(snapshot="none yet: the table has no commit")}
     return {
-        **LineageMetadata(
+        **CommitMetadata(
             snapshot_id=str(commit.snapshot_id),
             snapshot_operation=commit.operation or "unknown",
             snapshot_time=None if commit.committed_ms is None else timestamp(commit.committed_ms),

@@ -16,10 +16,11 @@ from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
+from lineage_bridge_dagster.assets.metadata import PushMetadata
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata, commits_of_run
-from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
@@ -29,7 +30,6 @@ from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, 
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import counted, first_few, plural
 
 #: Outcomes after which the table has the wanted lineage.
@@ -195,7 +195,7 @@ def observation_metadata(result: TableResult) -> dict[str, Any]:
     """Return the metadata of a table that a push did not materialize: the outcome and what would change."""
     changes = [line for line in result.diff if line[:1] in ("+", "-")]
     return {
-        **LineageMetadata(
+        **PushMetadata(
             outcome=str(result.status),
             reason=result.reason or None,
             next_step=result.hint or None,
@@ -225,7 +225,7 @@ def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) ->
     description = shown_description(result.description_after, sql)
     in_description = f"In Glue\n\n{fenced(description)}" if description else "None."
     return {
-        **LineageMetadata(
+        **PushMetadata(
             outcome=str(result.status),
             reason=result.reason or None,
             next_step=result.hint or None,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from dagster import AssetKey, DagsterInstance
 
+from lineage_bridge_dagster.assets.metadata import TopicMetadata
 from lineage_bridge_dagster.assets.times import as_text
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
 #: Metadata key of the sum of the partitions' end offsets, which shrinks only if the topic is recreated.
-WRITTEN = LineageMetadata.key("records_written")
+WRITTEN = TopicMetadata.key("records_written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ def last_readings(instance: DagsterInstance, keys: Sequence[AssetKey]) -> Mappin
     return found
 
 
-def throughput(now: Reading, previous: Reading | None) -> LineageMetadata:
+def throughput(now: Reading, previous: Reading | None) -> TopicMetadata:
     """Return the records per second since the previous reading, unless the topic was recreated since."""
     if previous is None or now.written < previous.written or now.at_ms <= previous.at_ms:
-        return LineageMetadata(records_written=now.written)
+        return TopicMetadata(records_written=now.written)
     grown = now.written - previous.written
-    return LineageMetadata(
+    return TopicMetadata(
         records_written=now.written,
         records_per_second=round(grown / ((now.at_ms - previous.at_ms) / 1000), 3),
         throughput=f"{grown} records since {as_text(previous.at_ms)}",

@@ -13,13 +13,14 @@ from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind
+from lineage_bridge_dagster.assets.metadata import TopicMetadata
 from lineage_bridge_dagster.assets.progress import Progress
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.assets.throughput import Reading, last_readings, throughput
 from lineage_bridge_dagster.assets.times import last_updated, now_ms
 from lineage_bridge_dagster.assets.topic_facts import TopicFacts
 from lineage_bridge_dagster.specs.markdown import markdown_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import StandardMetadata
 from lineage_bridge_dagster.text import byte_size, duration, plural
 
 
@@ -88,7 +89,7 @@ def topic_metadata(facts: TopicFacts) -> dict[str, Any]:
     offsets = markdown_table(["partition", "first offset", "next offset", "records"], rows)
     return {
         **StandardMetadata(row_count=records, last_updated_timestamp=last_updated(facts.last_record_ms)),
-        **LineageMetadata(
+        **TopicMetadata(
             partitions=len(facts.partitions),
             offsets=MetadataValue.md(f"{records} records in {len(facts.partitions)} partitions\n\n{offsets}"),
             retention=retention_text(facts),

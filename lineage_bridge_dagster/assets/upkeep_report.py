@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.assets.metadata import UpkeepMetadata
 from lineage_bridge_dagster.specs.markdown import markdown_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def upkeep_sentence(table: str, upkeep: Upkeep | None) -> str:
 def upkeep_metadata(upkeep: Upkeep) -> dict[str, Any]:
     """What was done to one table."""
     return {
-        **LineageMetadata(
+        **UpkeepMetadata(
             files_compacted=upkeep.compacted,
             files_written=upkeep.written,
             delete_files_removed=upkeep.deletes_removed,

@@ -65,20 +65,19 @@ class Cursor(BaseModel):
     are read again.
     """
 
-    # An alias is the name that stored cursors have.
-    model_config = ConfigDict(extra="ignore", validate_by_name=True, validate_by_alias=True)
+    model_config = ConfigDict(extra="ignore")
 
     version: int = VERSION
     #: Scope -> fingerprint of its list that the loaded state is known to cover.
     seen: dict[str, str] = Field(default_factory=dict)
     #: The same for lists that a refresh was requested for; they count as seen once a newer state is loaded.
-    refresh_lists: dict[str, str] = Field(default_factory=dict, alias="asked")
+    refresh_lists: dict[str, str] = Field(default_factory=dict)
     #: The state that was loaded when that refresh was requested.
-    refresh_state: str = Field("", alias="asked_at")
+    refresh_state: str = ""
     #: Unix time in seconds of that request.
-    refresh_time: float = Field(0.0, alias="asked_time")
+    refresh_time: float = 0.0
     #: Scopes whose list was last read under an older state, so that it may have changed with the state.
-    outdated: list[str] = Field(default_factory=list, alias="older")
+    outdated: list[str] = Field(default_factory=list)
     #: Index of the scope to read next, if the last tick ran out of time.
     next_scope: int = Field(0, ge=0)
     #: The state whose tables are compared with their last push, the push settings' fingerprint, and how many
@@ -113,7 +112,7 @@ class Cursor(BaseModel):
         return cursor, ""
 
     def write(self) -> str:
-        return self.model_dump_json(by_alias=True)
+        return self.model_dump_json()
 
 
 def backoff(count: int, *, first: float = 30.0, longest: float = 3600.0) -> float:

@@ -13,8 +13,8 @@ from lineage_bridge_dagster.automation.watched_lists import (
     ListScope,
     NamedTables,
 )
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.lineage.coverage import ICEBERG
+from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
     import httpx

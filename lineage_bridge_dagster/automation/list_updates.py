@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from lineage_bridge_dagster.automation.tick import Update
 from lineage_bridge_dagster.automation.watched_lists import GLUE, INTEGRATIONS, TABLEFLOW, ListScope
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.settings import Settings
 
 
 def list_updates(settings: Callable[[], Settings]) -> Update:

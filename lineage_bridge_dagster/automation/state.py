@@ -14,7 +14,6 @@ from uuid import uuid4
 
 from dagster import RunsFilter
 
-from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.dagster_internals import (
     NOT_FINISHED_STATUSES,
     DefinitionsLoadContext,
@@ -24,6 +23,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
+from lineage_bridge_dagster.settings import SettingsReader
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance

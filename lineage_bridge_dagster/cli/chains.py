@@ -21,9 +21,9 @@ def chains(graph: Path | None, output: Path | None) -> None:
       lineage-bridge chains --graph lineage_graph.json --output chains.jsonl
       lineage-bridge chains | jq -c 'select(.hops | length > 10) | .table'
     """
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.lineage.chains import chain_lines
     from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
+    from lineage_bridge_dagster.settings import Settings
 
     sql = Settings.from_env(groups=["push"]).push.sql
     discovery = load_or_discover(graph)

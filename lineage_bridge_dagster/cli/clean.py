@@ -40,8 +40,7 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
     """
     from lineage_bridge_dagster.catalogs.clean import Cleaning
     from lineage_bridge_dagster.catalogs.glue.client import glue_client
-    from lineage_bridge_dagster.config.owner import with_owner
-    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.settings import Settings, with_owner
 
     settings = Settings.from_env(
         given={"push": {"take_over": take_over or None}}, groups=["aws", "push", "catalogs"]

@@ -78,7 +78,7 @@ def collect(
     from lineage_bridge_dagster.collector import Extractor, load_config
     from lineage_bridge_dagster.collector.files import summary
     from lineage_bridge_dagster.collector.landing import landing_of, upload
-    from lineage_bridge_dagster.config.collector_variables import MASK_KEY
+    from lineage_bridge_dagster.collector.variables import MASK_KEY
     from lineage_bridge_dagster.lineage import graph_json
 
     values = load_config(config, _warn) if config else {}

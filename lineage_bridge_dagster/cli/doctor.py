@@ -68,7 +68,7 @@ def doctor(
     fields = None
     if defs is not None:
         # Imported here: it loads Dagster.
-        from lineage_bridge_dagster.config.instance_file import read_instance
+        from lineage_bridge_dagster.cli.instance_file import read_instance
 
         fields = read_instance(defs)
 

@@ -9,7 +9,7 @@ from lineage_bridge_dagster.cli.output import err
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.config.collector import CollectorSettings
+    from lineage_bridge_dagster.collector.settings import CollectorSettings
     from lineage_bridge_dagster.operations.iam.scope import Scope
     from lineage_bridge_dagster.operations.iam.trust import Trust
 
@@ -20,8 +20,8 @@ _OPTIONS = ("landing", "mark", "kms_key", "secrets", "lake_formation_tags")
 
 def collector_settings(config: Path | None) -> CollectorSettings | None:
     """The collector's settings, without reading its secrets; None if neither file nor variables have any."""
-    from lineage_bridge_dagster.config.collector import CollectorSettings, load_config
-    from lineage_bridge_dagster.config.collector_variables import VARIABLES, local_variables
+    from lineage_bridge_dagster.collector.settings import CollectorSettings, load_config
+    from lineage_bridge_dagster.collector.variables import VARIABLES, local_variables
 
     if config is None and not local_variables().get(f"{VARIABLES}REGIONS"):
         return None

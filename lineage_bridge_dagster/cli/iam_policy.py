@@ -20,12 +20,13 @@ from lineage_bridge_dagster.cli.output import err
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.config.identity import Caller
-    from lineage_bridge_dagster.config.settings import AwsSettings, Settings
+    from lineage_bridge_dagster.config.aws_settings import AwsSettings
     from lineage_bridge_dagster.lineage.model import Graph
     from lineage_bridge_dagster.operations.iam.purposes import Purpose
     from lineage_bridge_dagster.operations.iam.scope import Scope
     from lineage_bridge_dagster.operations.iam.trust import Trust
+    from lineage_bridge_dagster.operations.identity import Caller
+    from lineage_bridge_dagster.settings import Settings
 
 #: Purpose -> what it needs the policy for, as in `iam.purposes.Purpose`.
 _PURPOSES = {
@@ -135,12 +136,12 @@ def iam_policy(
       lineage-bridge iam-policy --tableflow-storage --tableflow-glue --graph lineage_graph.json --trust
       lineage-bridge iam-policy --lineage-tables --athena --format terraform -o lineage_bridge.tf
     """
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.lineage import graph_json
     from lineage_bridge_dagster.operations.iam import render
     from lineage_bridge_dagster.operations.iam.purposes import Purpose, statements
     from lineage_bridge_dagster.operations.iam.scope import placeholders
     from lineage_bridge_dagster.operations.iam.statements import policy, split
+    from lineage_bridge_dagster.settings import Settings
 
     purposes = [purpose for purpose in Purpose if given.pop(purpose.replace("-", "_"))]
     settings = Settings.from_env(secrets=_not_read)
@@ -223,7 +224,7 @@ def _caller(settings: AwsSettings) -> Caller | None:
     """The AWS identity; None if there is none, or it can't be asked."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    from lineage_bridge_dagster.config.identity import caller_of
+    from lineage_bridge_dagster.operations.identity import caller_of
 
     try:
         return caller_of(settings)
@@ -272,11 +273,11 @@ def _trust(
     external_id: str | None,
 ) -> Trust:
     """Who assumes the role: from the options, else from Confluent's provider integrations."""
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegrationClient
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.operations.iam.scope import EXTERNAL_ID, PRINCIPAL, environments_of
     from lineage_bridge_dagster.operations.iam.trust import Trust, trust_of, wanted_integrations
+    from lineage_bridge_dagster.settings import Settings
 
     if principal or external_id:
         return Trust(principal or PRINCIPAL, external_id or EXTERNAL_ID)

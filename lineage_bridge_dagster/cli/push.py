@@ -52,8 +52,7 @@ def push(
     """
     from lineage_bridge_dagster.catalogs.glue.client import glue_client
     from lineage_bridge_dagster.catalogs.push import push_tables
-    from lineage_bridge_dagster.config.owner import with_owner
-    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.settings import Settings, with_owner
 
     settings = Settings.from_env(
         given={

@@ -76,12 +76,12 @@ def s3tables(
         --principal arn:aws:iam::111122223333:role/lineage --apply
       lineage-bridge setup s3tables --bucket metrics --namespace sales --rollback
     """
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.operations.setup import run
     from lineage_bridge_dagster.operations.setup.aws import Aws
     from lineage_bridge_dagster.operations.setup.plan import plan
     from lineage_bridge_dagster.operations.setup.record import Record
     from lineage_bridge_dagster.operations.setup.target import Target
+    from lineage_bridge_dagster.settings import Settings
 
     if apply_ and rollback:
         raise ConfigurationError("--apply and --rollback exclude each other.", hint="Pass one of them.")

@@ -37,7 +37,7 @@ def store(graph: Path | None, namespace: str, conf: Sequence[str]) -> None:
       lineage-bridge extract --format parquet --output graph && lineage-bridge store --graph graph
       lineage-bridge store --graph graph --conf spark.driver.memory=4g
     """
-    from lineage_bridge_dagster.config.settings import Settings
+    from lineage_bridge_dagster.settings import Settings
     from lineage_bridge_dagster.spark.chains.write import write_lineage
     from lineage_bridge_dagster.spark.session import SparkResource
 

@@ -118,9 +118,9 @@ def replay(
       lineage-bridge topics replay orders.errors --cluster local \\
         --bootstrap-servers 127.0.0.1:9092 --offsets 0:120-180 --rate 50 --apply
     """
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.confluent.cluster_connection import connect
     from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
+    from lineage_bridge_dagster.settings import Settings
     from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Rules
     from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import KafkaSource
     from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay

@@ -6,6 +6,6 @@ high-water mark, and the identifiers of everything, so that the receiver sees wh
 
 from lineage_bridge_dagster.collector.extractor import Extract, Extractor
 from lineage_bridge_dagster.collector.mark_homes import get_hwm, publish_hwm
-from lineage_bridge_dagster.config.collector import CollectorSettings, load_config
+from lineage_bridge_dagster.collector.settings import CollectorSettings, load_config
 
 __all__ = ["CollectorSettings", "Extract", "Extractor", "get_hwm", "load_config", "publish_hwm"]

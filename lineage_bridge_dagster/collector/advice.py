@@ -18,10 +18,10 @@ from lineage_bridge_dagster.catalogs.errors import (
     ThrottledError,
     UnreachableError,
 )
+from lineage_bridge_dagster.collector.settings import CollectorSettings
+from lineage_bridge_dagster.collector.variables import VARIABLES
 from lineage_bridge_dagster.config.aws import regions_of
 from lineage_bridge_dagster.config.aws_partitions import domain_of
-from lineage_bridge_dagster.config.collector import CollectorSettings
-from lineage_bridge_dagster.config.collector_variables import VARIABLES
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 E = TypeVar("E", bound=LineageBridgeError)

@@ -26,9 +26,9 @@ from lineage_bridge_dagster.collector.masking import Masker
 from lineage_bridge_dagster.collector.progress import Progress
 from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
 from lineage_bridge_dagster.collector.rows import Row, Source
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
 from lineage_bridge_dagster.config.aws import AwsKeys
-from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.extras import needs
 from lineage_bridge_dagster.lineage.coverage import Status

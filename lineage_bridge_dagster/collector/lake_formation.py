@@ -16,8 +16,8 @@ from botocore.exceptions import BotoCoreError
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
-from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: The most tags and objects of a page, and values of an expression (API reference: PageSize, SearchPageSize,

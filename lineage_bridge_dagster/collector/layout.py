@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lineage_bridge_dagster.config.collector import Sensitivity
+from lineage_bridge_dagster.collector.settings import Sensitivity
 
 #: Version of the columns; it changes when a column is renamed, removed or means something else.
 SCHEMA_VERSION = 1

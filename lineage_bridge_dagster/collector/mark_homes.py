@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, MarkFile, Marks
+from lineage_bridge_dagster.collector.settings import CollectorSettings, LandingSettings
 from lineage_bridge_dagster.config.aws import AwsKeys
-from lineage_bridge_dagster.config.collector import CollectorSettings, LandingSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.times import utc_now
 

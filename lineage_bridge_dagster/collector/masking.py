@@ -16,8 +16,8 @@ from typing import Any
 
 from lineage_bridge_dagster.collector.layout import Column, Kind, Type
 from lineage_bridge_dagster.collector.rows import Row
+from lineage_bridge_dagster.collector.settings import Sensitivity
 from lineage_bridge_dagster.collector.views import parse
-from lineage_bridge_dagster.config.collector import Sensitivity
 
 _TOKEN_DIGITS = 20
 #: Tokens that are kept: accounts, buckets and owners come again and again.

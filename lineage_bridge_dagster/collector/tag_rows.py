@@ -15,7 +15,7 @@ from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader,
 from lineage_bridge_dagster.collector.layout import COVERAGE, LF_TAGS, Kind
 from lineage_bridge_dagster.collector.reading import status_of
 from lineage_bridge_dagster.collector.rows import Row, Source
-from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Status
 

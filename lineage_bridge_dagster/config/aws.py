@@ -17,8 +17,8 @@ from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshabl
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 from botocore.loaders import Loader, create_loader
 
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
-from lineage_bridge_dagster.config.settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:

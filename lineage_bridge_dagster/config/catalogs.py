@@ -24,6 +24,16 @@ def _from_variables(found: Mapping[str, str]) -> dict[str, dict[str, object]]:
     return {**glue_iceberg.variables(found), **tableflow_catalog.variables(found)}
 
 
+def _explained(path: Sequence[str], _error: str, message: str) -> ConfigurationError:
+    """The error of a wrong field of a catalog, at a path such as `lake`, `uri`."""
+    where = ".".join(filter(None, path))
+    return ConfigurationError(
+        f"The setting catalogs.{where} is wrong: {message}",
+        hint=f"Correct {path[1] or 'it'} of the catalog {path[0]} in the component's defs.yaml, or its "
+        "variable.",
+    )
+
+
 class CatalogsSettings(BaseModel):
     """The catalogs beside the default one.
 
@@ -35,8 +45,8 @@ class CatalogsSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    named: Annotated[dict[str, CatalogSettings], FromVariables(read=_from_variables)] = Field(
-        default_factory=dict
+    named: Annotated[dict[str, CatalogSettings], FromVariables(read=_from_variables, explain=_explained)] = (
+        Field(default_factory=dict)
     )
     lineage: Annotated[str, FromVariables((PREFIX + "LINEAGE_CATALOG",))] = Field(
         default="",

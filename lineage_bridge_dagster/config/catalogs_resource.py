@@ -8,9 +8,9 @@ from dagster import ConfigurableResource
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalog_groups import CatalogGroups
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.secrets import CachedSecrets
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 
 
@@ -64,7 +64,7 @@ class CatalogsResource(ConfigurableResource):  # type: ignore[type-arg]
             "aws": self.aws,
             "confluent": {"secrets": self.secrets},
         }
-        settings = Settings.from_env(given=given, groups=["catalogs"], secrets=self._cached_secrets)
+        settings = CatalogGroups.from_env(given=given, groups=["catalogs"], secrets=self._cached_secrets)
         default = settings.catalog
         if self.instance and "name" not in default.model_fields_set:
             # All instances share one Spark session, in which a name stands for one catalog.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
 from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.errors import ConfigurationError
 
 Plane = Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
 
@@ -95,3 +96,21 @@ def _by_cluster(text: str) -> dict[str, dict[str, str]] | None:
             return None
         found[slot_of("kafka", cluster)] = {"key": key, "secret": secret, "variable": CLUSTER_CREDENTIALS}
     return found
+
+
+def explain_credential(path: Sequence[str], error: str, _message: str) -> ConfigurationError | None:
+    """The error of a credential that lacks a half, or of a malformed JSON object of them."""
+    slot, missing = path[:2] if len(path) > 1 else (path[0], "")
+    if error == "missing":
+        lacking = variable_of(slot, missing)
+        return ConfigurationError(
+            f"{variable_of(slot, 'secret' if missing == 'key' else 'key')} is set but {lacking} is not.",
+            hint=f"Set {lacking} as well.",
+        )
+    if slot == CLUSTER_CREDENTIALS:
+        example = '{"lkc-abc123": {"api_key": "...", "api_secret": "..."}}'
+        return ConfigurationError(
+            f"The variable {CLUSTER_CREDENTIALS} is not a JSON object of keys and secrets by cluster.",
+            hint=f"Set it as in {CLUSTER_CREDENTIALS}='{example}'",
+        )
+    return None

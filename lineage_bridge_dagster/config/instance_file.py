@@ -1,8 +1,8 @@
-"""What an instance of the component sets, read from its YAML file without Dagster's definitions."""
+"""Instances of components, read from their YAML files without Dagster's definitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,42 +11,7 @@ import yaml
 from dagster import DagsterError
 from dagster.components.resolved.errors import ResolutionException
 
-from lineage_bridge_dagster.config.settings import Given
-from lineage_bridge_dagster.config.yaml_fields import (
-    AwsConfig,
-    CatalogConfig,
-    ConfluentConfig,
-    PushConfig,
-    SparkConfig,
-)
 from lineage_bridge_dagster.errors import ConfigurationError
-
-_COMPONENT = "LineageBridgeComponent"
-
-
-def catalogs_given(spark: SparkConfig, catalogs: Sequence[CatalogConfig]) -> dict[str, Any]:
-    """The group `catalogs` of an instance."""
-    named = [catalog.given() for catalog in catalogs]
-    return {"named": {each["name"]: each for each in named}, "lineage": spark.lineage_catalog}
-
-
-def read_instance(path: Path) -> Given:
-    """The fields by group that a `defs.yaml` sets, with its templates rendered.
-
-    Raises:
-        ConfigurationError: it is no YAML, has no instance of the component, or sets a wrong value.
-    """
-    fields = component_fields(path, _COMPONENT)
-    with wrong_values(path):
-        spark = SparkConfig.resolve_from_dict(fields.get("spark") or {})
-        catalogs = [CatalogConfig.resolve_from_dict(each) for each in fields.get("catalogs") or ()]
-        return {
-            "confluent": ConfluentConfig.resolve_from_dict(fields.get("confluent") or {}).given(),
-            "aws": AwsConfig.resolve_from_dict(fields.get("aws") or {}).given(),
-            "push": PushConfig.resolve_from_dict(fields.get("push") or {}).given(),
-            "catalog": spark.catalog.given(),
-            "catalogs": catalogs_given(spark, catalogs),
-        }
 
 
 def component_fields(path: Path, component: str) -> Mapping[str, Any]:

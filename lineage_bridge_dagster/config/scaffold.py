@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dagster import Scaffolder, ScaffoldRequest, scaffold_component
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from lineage_bridge_dagster.config.dg_project import DgProject
-from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.variables import FromVariables, followed_by, variables_of
+from lineage_bridge_dagster.config.variables import GROUPS, FromVariables, followed_by, variables_of
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
 
 _HEADER = """\
@@ -173,13 +171,8 @@ def _group(path: tuple[str, ...]) -> str:
 
 def _setting(path: tuple[str, ...], name: str) -> FieldInfo | None:
     """The setting that a field is a view of, if it is one."""
-    return _fields(_group(path)).get(name)
-
-
-def _fields(group: str) -> dict[str, FieldInfo]:
-    field = Settings.model_fields.get(group)
-    model = field.annotation if field else None
-    return model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
+    model = GROUPS.get(_group(path))
+    return model.model_fields.get(name) if model else None
 
 
 def _comment(text: str, indent: str) -> Iterator[str]:

@@ -5,15 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
-
-from pydantic_settings import BaseSettings
+from collections.abc import Callable, Mapping, Sequence
 
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
-from lineage_bridge_dagster.config.value_types import split_names
-from lineage_bridge_dagster.config.variables import VariablesSource
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: Seconds for which variables are cached, so that a sensor tick every few seconds is cheap.
@@ -21,38 +16,6 @@ _CACHE_SECONDS = 300.0
 
 #: Reads secrets' variables: their names, then the AWS region and profile.
 ReadSecrets = Callable[[Sequence[str], str | None, str | None], Mapping[str, str]]
-
-
-class SecretsManagerSource(VariablesSource):
-    """Reads the settings from the secrets that the sources before it name in `confluent.secrets`.
-
-    The secrets serve every group, also one that is read alone: a push must not use other settings than a
-    discovery. They are read with the region and profile that the sources before name.
-
-    Args:
-        before: fields by group of each source before, the one that wins first.
-    """
-
-    def __init__(
-        self,
-        settings_cls: type[BaseSettings],
-        read_secrets: ReadSecrets,
-        groups: Collection[str],
-        before: Sequence[Mapping[str, Mapping[str, Any]]],
-    ) -> None:
-        super().__init__(settings_cls, {}, groups)
-        self._read_secrets = read_secrets
-        self._before = before
-
-    def __call__(self) -> dict[str, Any]:
-        if names := split_names(self._first("confluent", "secrets") or []):
-            self.variables = self._read_secrets(
-                names, self._first("aws", "region"), self._first("aws", "profile")
-            )
-        return super().__call__()
-
-    def _first(self, group: str, name: str) -> Any:
-        return next(filter(None, (fields.get(group, {}).get(name) for fields in self._before)), None)
 
 
 class CachedSecrets:

@@ -113,12 +113,6 @@ def covers(uri: str, place: TableflowPlace) -> bool:
     )
 
 
-def region_of(uri: str) -> str | None:
-    """The region in the host of a catalog; None if it has none."""
-    host = _VENDOR_HOST.fullmatch(urlsplit(uri).hostname or "")
-    return host["region"] if host else None
-
-
 def name_of(prefix: str, place: TableflowPlace) -> str:
     """The name of the catalog of a place: it stays when other environments and regions come and go.
 

@@ -8,45 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from lineage_bridge_dagster.config import tableflow_catalog
-from lineage_bridge_dagster.config.collector import collector_variables
-from lineage_bridge_dagster.config.collector_variables import NOT_IN_A_FILE
-from lineage_bridge_dagster.config.credentials import (
-    CLUSTER_CREDENTIALS,
-    credential_variables,
-    is_credential,
-)
+from lineage_bridge_dagster.config.credentials import credential_variables, is_credential
 from lineage_bridge_dagster.config.env_file import env_variables
-from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
-from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.spark_remote import TOKEN_HEADER_VARIABLE, TOKEN_VARIABLE
-from lineage_bridge_dagster.config.variables import known_variables
+from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.text import did_you_mean
 
-#: Variables that are read outside the settings and the component's YAML.
-_READ_ELSEWHERE = frozenset(
-    {
-        CLUSTER_CREDENTIALS,
-        LOG_LEVEL,
-        tableflow_catalog.VARIABLE,
-        TOKEN_VARIABLE,
-        TOKEN_HEADER_VARIABLE,
-        *(
-            PREFIX + name
-            for name in (
-                "CACHE",
-                "CATALOG_CREDENTIAL",
-                "CATALOG_TOKEN",
-                "CLASS_ARCHIVES",
-                "DAGSTER_URL",
-                "LOCAL_HOME",
-                "LOCAL_PORT_BASE",
-                "STACK_COMPONENT",
-                "STACK_HOME",
-            )
-        ),
-    }
-)
 #: Settings whose value is the name of a variable.
 _NAMING = (PREFIX + "CATALOG_CREDENTIAL_VARIABLE", PREFIX + "CATALOG_TOKEN_VARIABLE")
 #: Secrets of the component's `catalogs`, whose names only its YAML has (`catalog.secret_variables`).
@@ -119,8 +85,9 @@ def _instead(name: str) -> str:
 
 @cache
 def _known() -> frozenset[str]:
-    # The packaged instance has every field with a variable of its own.
-    packaged = resources.files("lineage_bridge_dagster") / "defs" / "confluent_to_glue" / "defs.yaml"
-    in_yaml = _NAME.findall(packaged.read_text()) if packaged.is_file() else []
-    collector = {*NOT_IN_A_FILE.values(), *collector_variables().values()}
-    return known_variables(Settings) | _READ_ELSEWHERE | collector | frozenset(in_yaml)
+    """The variables that this package reads, but for those whose names are patterns.
+
+    A test compares the file with the settings, the packaged instance and the code.
+    """
+    found = resources.files("lineage_bridge_dagster") / "config" / "variables.txt"
+    return frozenset(found.read_text(encoding="utf-8").split())

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+#: The most calls at once to one service.
+MAX_CONCURRENCY = 64
+
 
 def text_type(check: Callable[[str], bool], pattern: str, what: str) -> Any:
     """A type of text that passes a check; `what` names it in errors and in the JSON schema.

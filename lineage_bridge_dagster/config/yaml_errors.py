@@ -14,7 +14,6 @@ from dagster.components.resolved.errors import ResolutionException
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.text import did_you_mean
 
@@ -26,9 +25,6 @@ Path = tuple[str | int, ...]
 #: How a template needs a variable: `env('X')`, which Dagster refuses while X is unset, and a bare `env.X`,
 #: which Dagster then renders as nothing.
 _CALLED, _BARE = "called", "bare"
-
-#: The variables of the settings, which may be left unset.
-_KNOWN = known_variables(Settings)
 
 
 def error_at(context: ResolutionContext, problem: str, remedy: str) -> ResolutionException:
@@ -60,10 +56,11 @@ def check_variables(context: ResolutionContext, value: object, example: str) -> 
         for index, item in enumerate(value):
             check_variables(context.at_path(index), item, example)
     elif isinstance(value, str):
+        known = known_variables()
         for variable, need in _needs(value):
-            if variable in os.environ or not need or (need == _BARE and variable in _KNOWN):
+            if variable in os.environ or not need or (need == _BARE and variable in known):
                 continue
-            suggestion = did_you_mean(variable, _KNOWN, 0.8) if variable.startswith(PREFIX) else ""
+            suggestion = did_you_mean(variable, known, 0.8) if variable.startswith(PREFIX) else ""
             remedy = f"{suggestion}Set it, as in {variable}={example or '...'}. If it is optional, "
             raise error_at(
                 context, f"The variable {variable} is not set", remedy + f"write env('{variable}', '')."

@@ -15,7 +15,6 @@ from pydantic import SecretStr
 
 from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
@@ -24,6 +23,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.confluent.filters import require_known, select
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 

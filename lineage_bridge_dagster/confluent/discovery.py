@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.connect import OFFSETS
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
@@ -43,6 +42,7 @@ from lineage_bridge_dagster.confluent.graph.topics import (
 )
 from lineage_bridge_dagster.confluent.offset_cache import OffsetCache
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery

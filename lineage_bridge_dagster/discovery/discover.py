@@ -12,7 +12,6 @@ from lineage_bridge_dagster.catalogs.rest.enrichment import enrich as enrich_fro
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs, without_other_catalogs
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import enrich_from_tableflow
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.iceberg import table as iceberg_dataset
@@ -24,6 +23,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.text import ReportLine
 
 if TYPE_CHECKING:

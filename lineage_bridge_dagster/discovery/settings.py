@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 
 def discovery_settings(given: Mapping[str, Any] | None = None) -> Settings:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
-    from lineage_bridge_dagster.config.settings import Settings
     from lineage_bridge_dagster.lineage.push_results import PushReport
+    from lineage_bridge_dagster.settings import Settings
 
 DIGEST = "lineage_bridge.digest"
 
@@ -51,7 +51,7 @@ class Arrived:
     @cached_property
     def settings(self) -> Settings:
         """Those of the environment."""
-        from lineage_bridge_dagster.config.settings import Settings
+        from lineage_bridge_dagster.settings import Settings
 
         return Settings.from_env(os.environ)
 

@@ -24,8 +24,6 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
-from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.embedded.iceberg_sinks import IcebergSinks
 from lineage_bridge_dagster.embedded.ports import HOST
@@ -35,6 +33,8 @@ from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.jars import class_archive
+from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 
 SPARK_CONF: Mapping[str, str] = {

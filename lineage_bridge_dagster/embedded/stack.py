@@ -19,7 +19,6 @@ import httpx
 from filelock import FileLock
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE
 from lineage_bridge_dagster.embedded import ports, processes, world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
@@ -47,6 +46,7 @@ from lineage_bridge_dagster.embedded.starting import StackError, Starter
 from lineage_bridge_dagster.embedded.world.sinks import routes
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars import class_archive
+from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE
 from lineage_bridge_dagster.text import ReportLine
 
 

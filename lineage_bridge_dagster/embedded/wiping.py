@@ -15,10 +15,10 @@ from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_DIGEST
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.text import did_you_mean
 
 #: Without these the table would no longer be an Iceberg table; a catalog sync writes them itself.

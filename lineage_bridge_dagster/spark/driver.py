@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from typing import IO
 
-from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES
 from lineage_bridge_dagster.redaction.redact import redact_value
+from lineage_bridge_dagster.spark.connect_address import MASTER, SECRET_NAMES
 
 _log = logging.getLogger(__name__)
 

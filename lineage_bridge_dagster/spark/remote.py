@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.config.catalog_properties import CATALOG, GLUE_ENDPOINT, PROFILE, of_catalog
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.spark_remote import (
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.extras import needs
+from lineage_bridge_dagster.spark.classic import is_classic
+from lineage_bridge_dagster.spark.connect_address import (
     REMOTE,
     SECRET_NAMES,
     TOKEN_HEADER_VARIABLE,
     TOKEN_VARIABLE,
     SparkRemote,
 )
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.extras import needs
-from lineage_bridge_dagster.spark.classic import is_classic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,11 +25,11 @@ from lineage_bridge_dagster.config.catalog_properties import (
 )
 from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
-from lineage_bridge_dagster.config.spark_remote import MASTER, SECRET_NAMES, remote_of
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.gateway import hide_what_java_gets
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, driver, remote
+from lineage_bridge_dagster.spark.connect_address import MASTER, SECRET_NAMES, remote_of
 from lineage_bridge_dagster.spark.foreign_catalogs import without_servers_code
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, column_schema
 from lineage_bridge_dagster.specs.pages.columns import column_table
 from lineage_bridge_dagster.specs.pages.feeds import all_feeds
-from lineage_bridge_dagster.specs.pages.tableflow import TABLEFLOW, tableflow_metadata, tableflow_of
+from lineage_bridge_dagster.specs.pages.tableflow import tableflow_metadata, tableflow_of
 
 #: Attributes that are shown elsewhere, or that are internal.
 _NOT_DETAILS = frozenset(
@@ -132,7 +132,7 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
         if context.role is Role.ITSELF:
             own |= tableflow_metadata(tableflow_of(node, context.view))
             # A chain is in the catalog of the lineage tables.
-            own |= {"catalog": table.catalog, "written_by": _writer(node, context)}
+            own |= {"catalog": table.catalog, **_writer(node, context)}
     if node.node_type == NodeType.KAFKA_TOPIC:
         own |= tableflow_metadata(tableflow_of(node, context.view))
         topic = TopicNode.of(node)
@@ -168,7 +168,7 @@ def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
     own: dict[str, Any] = {"database": place.database, "table": place.table}
     if context.role is Role.ITSELF:
         own |= tableflow_metadata(tableflow_of(table.node, context.view))
-        own["written_by"] = _writer(table.node, context)
+        own |= _writer(table.node, context)
     if context.role is Role.ITSELF and not is_in_glue(table.node):
         own["not_in_glue"] = f"{absence_sentence(table.node)} {table.text('glue_next_step')}".rstrip()
     elif context.role is Role.ITSELF and region:
@@ -181,11 +181,13 @@ def _glue_table(table: GlueTableNode, context: NodeContext) -> dict[str, Any]:
     return own
 
 
-def _writer(table: Node, context: NodeContext) -> str | None:
-    """That Tableflow writes a table, and from which topics."""
+def _writer(table: Node, context: NodeContext) -> dict[str, Any]:
+    """That Tableflow writes a table, and from which topics; empty for other tables."""
     writers = tableflow_of(table, context.view)
+    if not writers:
+        return {}
     topics = ", ".join(sorted(f"{each.node.cluster_id}.{each.topic}" for each in writers))
-    return f"{TABLEFLOW} from {topics}" if writers else None
+    return {"written_by": f"Confluent Tableflow from {topics}", "written_by_tableflow": True}
 
 
 def _incomplete(reports: Sequence[ScopeReport]) -> MarkdownMetadataValue | None:

@@ -25,7 +25,16 @@ from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.markdown import MAX_ROWS
 
 
-class _MetadataSet(NamespacedMetadataSet):
+class MetadataSet(NamespacedMetadataSet):
+    """Metadata keys, `lineage_bridge/...`, of one kind of event or definition.
+
+    Unpack a set into a dictionary; fields that are None are left out. The UI shows the keys in the order of
+    the fields::
+
+        MaterializeResult(metadata={**WriteMetadata(rows_written=3), **StandardMetadata(row_count=3)})
+        materialization.metadata.get(WriteMetadata.key("rows_written"))
+    """
+
     if not TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None:
@@ -35,6 +44,10 @@ class _MetadataSet(NamespacedMetadataSet):
 
     def keys(self) -> Iterable[str]:
         return [self._namespaced_key(name) for name, value in self.__dict__.items() if value is not None]
+
+    @classmethod
+    def namespace(cls) -> str:
+        return keys.NAMESPACE
 
     @classmethod
     def key(cls, field: str) -> str:
@@ -48,19 +61,12 @@ class _MetadataSet(NamespacedMetadataSet):
         return cls._namespaced_key(field)
 
 
-class LineageMetadata(_MetadataSet):
-    """Our own metadata of definitions, materializations and check results, `lineage_bridge/...`.
+class LineageMetadata(MetadataSet):
+    """Definitions of assets, and chains: what people look for first, identifiers last."""
 
-    Unpack it into a dictionary; fields that are None are left out. The UI shows the keys in the order of the
-    fields here::
-
-        MaterializeResult(metadata={**LineageMetadata(hops=3), **StandardMetadata(row_count=3)})
-        materialization.metadata.get(LineageMetadata.key("hops"))
-    """
-
-    # Definitions of assets: what people look for first, identifiers last.
     not_in_glue: str | None = None
     not_discovered: str | None = None
+    next_step: str | None = None
     source: UrlMetadataValue | None = None
     console: UrlMetadataValue | None = None
     athena: str | None = None
@@ -84,6 +90,7 @@ class LineageMetadata(_MetadataSet):
     database: str | None = None
     table: str | None = None
     written_by: str | None = None
+    written_by_tableflow: bool | None = None
     topic: str | None = None
     bootstrap: str | None = None
     schema_registry_url: str | None = None
@@ -98,6 +105,7 @@ class LineageMetadata(_MetadataSet):
     provider_integration_id: str | None = None
     schema_registry_id: str | None = None
     schema_subjects: JsonMetadataValue | None = None
+    schema_subject: str | None = None
     key_schema_subject: str | None = None
     discovered_at: str | None = None
     coverage: MarkdownMetadataValue | None = None
@@ -107,87 +115,8 @@ class LineageMetadata(_MetadataSet):
     node_type: str | None = None
     node_id: str | None = None
 
-    # Pushes of tables.
-    outcome: str | None = None
-    reason: str | None = None
-    next_step: str | None = None
-    conflicts: int | None = None
-    diff: MarkdownMetadataValue | None = None
-    description_tree: MarkdownMetadataValue | None = None
-    glue_description: MarkdownMetadataValue | None = None
-    parameters: MarkdownMetadataValue | None = None
-    table_version_before: str | None = None
-    table_version_after: str | None = None
-    result: JsonMetadataValue | None = None
 
-    # Iceberg tables: commits and writes. Snapshot ids are text: JavaScript, and so the UI, would round them.
-    lineage_table: str | None = None
-    rows_written: int | None = None
-    snapshot: str | None = None
-    snapshot_id: str | None = None
-    snapshot_operation: str | None = None
-    snapshot_time: TimestampMetadataValue | None = None
-    committed_at: TimestampMetadataValue | None = None
-    operation: str | None = None
-    added_records: int | None = None
-    deleted_records: int | None = None
-    records_before_deletes: int | None = None
-    consumed: JsonMetadataValue | None = None
-    preview: TableMetadataValue | None = None
-
-    # Records of topics and how current tables are.
-    partitions: int | None = None
-    #: A table on a topic's materialization; on a check's result, what the next evaluation compares with.
-    offsets: MarkdownMetadataValue | JsonMetadataValue | None = None
-    retention: str | None = None
-    cleanup_policy: str | None = None
-    schema_version: int | None = None
-    schema_subject: str | None = None
-    records_written: int | None = None
-    records_per_second: float | None = None
-    throughput: str | None = None
-    topic_records: int | None = None
-    record_times: str | None = None
-    last_record: TimestampMetadataValue | str | None = None
-    lag_seconds: float | None = None
-    waited_seconds: float | None = None
-    #: Records that the topic has and the table does not, by the offsets in the table's snapshots.
-    lag_records: int | None = None
-    #: The usual time between the table's commits of rows.
-    cadence_seconds: float | None = None
-    limits: str | None = None
-
-    # Topics that are loaded into Iceberg tables, since the last materialization; `offsets` and the lag are
-    # above.
-    load_mode: str | None = None
-    rows_removed: int | None = None
-    records_skipped: int | None = None
-    dead_letters: int | None = None
-    values_unavailable: int | None = None
-    rejected_records: MarkdownMetadataValue | None = None
-    commits: int | None = None
-    schema_ids: str | None = None
-    schema_changes: MarkdownMetadataValue | None = None
-    suspended: str | None = None
-    load_error: str | None = None
-    records_read: int | None = None
-    rows_inserted: int | None = None
-    rows_updated: int | None = None
-    rows_deleted: int | None = None
-    rows_unchanged: int | None = None
-    files_compacted: int | None = None
-    files_written: int | None = None
-    delete_files_removed: int | None = None
-    snapshots_expired: int | None = None
-    files_removed: int | None = None
-    orphans_removed: int | None = None
-
-    @classmethod
-    def namespace(cls) -> str:
-        return keys.NAMESPACE
-
-
-class StandardMetadata(_MetadataSet):
+class StandardMetadata(MetadataSet):
     """Dagster's standard metadata of tables, `dagster/...`, used in the same way."""
 
     table_name: str | None = None
@@ -202,6 +131,16 @@ class StandardMetadata(_MetadataSet):
     @classmethod
     def namespace(cls) -> str:
         return "dagster"
+
+
+def own_keys() -> set[str]:
+    """The names of all fields of our own sets."""
+    return {
+        name
+        for each in MetadataSet.__subclasses__()
+        if each is not StandardMetadata
+        for name in each.model_fields
+    }
 
 
 def column_schema(columns: Iterable[Field]) -> TableSchema | None:

@@ -22,11 +22,11 @@ from dagster import (
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.facts import rejected_records
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, backfill_key, topic_key
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceReport, TimeSlice
+from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import BackfillSlices, TopicLoad
 from lineage_bridge_dagster.topic_to_iceberg.specs import table_spec
 
@@ -138,7 +138,7 @@ def _sentence(report: SliceReport) -> str:
 def _metadata(load: TopicLoad, counts: SliceCounts) -> dict[str, Any]:
     logged = load.failures == "log"
     return {
-        **LineageMetadata(
+        **LoadMetadata(
             outcome="changed" if counts.changed else "unchanged",
             records_read=counts.read,
             rows_inserted=counts.inserted,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.assets.metadata import FreshnessMetadata
 from lineage_bridge_dagster.text import duration, plural
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, rejected_records
+from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 REJECTED = "no_rejected_records"
@@ -34,7 +35,7 @@ def outcomes(load: TopicLoad, facts: LoadFacts | None) -> dict[str, CheckOutcome
 def no_rejected_records(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
     """Judge whether records were left out."""
     metadata = {
-        **LineageMetadata(
+        **LoadMetadata(
             records_skipped=facts.skipped,
             dead_letters=facts.dead_letters,
             rejected_records=rejected_records(facts.rejections),
@@ -67,7 +68,9 @@ def caught_up(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
             f"See the check {RUNNING}.",
         )
     metadata = {
-        **LineageMetadata(lag_records=facts.lag_records, lag_seconds=facts.lag_seconds, limits=_limits(load))
+        **FreshnessMetadata(
+            lag_records=facts.lag_records, lag_seconds=facts.lag_seconds, limits=_limits(load)
+        )
     }
     age = duration(int(facts.lag_seconds * 1000))
     lag = (
@@ -100,14 +103,14 @@ def not_suspended(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
             f"{load.topic} is suspended: {facts.error}",
             "Correct what the error names; the next run continues where this one stopped.",
             error=True,
-            metadata={**LineageMetadata(suspended=facts.error)},
+            metadata={**LoadMetadata(suspended=facts.error)},
         )
     return CheckOutcome(
         False,
         f"{load.topic} could not be loaded: {facts.error}",
         "The next run tries again, and continues where this one stopped.",
         error=True,
-        metadata={**LineageMetadata(load_error=facts.error)},
+        metadata={**LoadMetadata(load_error=facts.error)},
     )
 
 

@@ -17,29 +17,22 @@ from dagster import (
     in_process_executor,
     scaffold_with,
 )
-from dagster.components import DefsStateConfig, DefsStateConfigArgs, ResolvedDefsStateConfig
-from dagster.components.component.state_backed_component import StateBackedComponent
-from pydantic import Field, PrivateAttr
+from dagster.components import ResolvedDefsStateConfig
+from pydantic import Field
 
+from lineage_bridge_dagster.assets.stored_component import STATE, StoredComponent, check_names
+from lineage_bridge_dagster.catalogs.sections import CatalogConfig
 from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
-from lineage_bridge_dagster.config.instance_file import catalogs_given
-from lineage_bridge_dagster.config.spark_remote import REMOTE, remote_of
-from lineage_bridge_dagster.config.yaml_fields import (
-    NAME,
-    AwsConfig,
-    CatalogConfig,
-    ConfluentConfig,
-    SparkConfig,
-)
-from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
-from lineage_bridge_dagster.dagster_internals import pin_newest_state
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig, ConfluentSettingsResource
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.spark.connect_address import REMOTE, remote_of
+from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
 from lineage_bridge_dagster.topic_to_iceberg.automation import load_automation
 from lineage_bridge_dagster.topic_to_iceberg.backfill import backfill_assets
 from lineage_bridge_dagster.topic_to_iceberg.definitions import load_assets
@@ -54,21 +47,16 @@ from lineage_bridge_dagster.topic_to_iceberg.upkeep import upkeep_job, upkeep_sc
 
 _log = logging.getLogger(__name__)
 
-_STATE = DefsStateConfigArgs(
-    # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
-    management_type="VERSIONED_STATE_STORAGE",
-    # The brokers may be down when definitions load.
-    refresh_if_dev=False,
-)
-
 
 @scaffold_with(LoadScaffolder)
-class TopicToIcebergComponent(StateBackedComponent, YamlSection):
+class TopicToIcebergComponent(StoredComponent):
     """Loads Kafka topics with a schema into Iceberg tables on Spark, as Tableflow does.
 
     Topics that are named become assets at once; those that fit a pattern, and the topics of a cluster that is
     given by its name, once `dg utils refresh-defs-state` (or the UI's button) has stored the cluster's list.
     """
+
+    STATE_KEY = "TopicToIcebergComponent"
 
     kafka: KafkaConfig = Field(
         default_factory=KafkaConfig, description="The Kafka cluster of the topics, and its Schema Registry."
@@ -107,16 +95,8 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         examples=["eu"],
     )
     defs_state: ResolvedDefsStateConfig = Field(
-        default=_STATE, description="Where the cluster's list of topics is stored."
+        default=STATE, description="Where the cluster's list of topics is stored."
     )
-
-    #: Whether the last build could fetch the stored state, if there is one.
-    _fetched: bool = PrivateAttr(default=False)
-
-    @property
-    def defs_state_config(self) -> DefsStateConfig:
-        key = f"TopicToIcebergComponent[{self.name}]" if self.name else "TopicToIcebergComponent"
-        return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def contradictions(self) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
         if not self.topics:
@@ -217,24 +197,15 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
         Raises:
             ConfigurationError: another instance in the code location has the same name.
         """
-        _check_distinct(context.component_tree.get_all_components(of_type=TopicToIcebergComponent))
-        self._fetched = False
-        try:
-            pin_newest_state(self.defs_state_config.key)
-            return super().build_defs(context)
-        except Exception as error:
-            if self._fetched:
-                raise
-            _log.warning("The stored topics cannot be fetched; named topics are loaded alone: %s", error)
-            return self.build_defs_from_state(context, None)
+        instances = context.component_tree.get_all_components(of_type=TopicToIcebergComponent)
+        check_names(instances, "TopicToIcebergComponent", "jobs, sensors and resources")
+        return self.build_stored(context)
 
-    def build_defs_from_state(
-        self,
-        context: ComponentLoadContext,  # noqa: ARG002 - the definitions depend on the state alone
-        state_path: Path | None,
-    ) -> Definitions:
-        """Build the definitions of the named topics, and of those that the state has for patterns."""
-        self._fetched = True
+    def warn_unreadable(self, error: Exception) -> None:
+        _log.warning("The stored topics cannot be fetched; named topics are loaded alone: %s", error)
+
+    def definitions_of(self, state_path: Path | None) -> Definitions:
+        """The definitions of the named topics, and of those that the state has for patterns."""
         state = LoadState.read(state_path) if state_path else None
         cluster = state.cluster if state else self._known_cluster()
         names = LoadNames(self.name)
@@ -333,19 +304,3 @@ class TopicToIcebergComponent(StateBackedComponent, YamlSection):
                 instance=self.name,
             ),
         }
-
-
-def _check_distinct(instances: Sequence[TopicToIcebergComponent]) -> None:
-    """Check that all instances in a code location have names of their own.
-
-    Raises:
-        ConfigurationError: two have the same name, but for capitals.
-    """
-    for name, count in Counter(instance.name.lower() for instance in instances).items():
-        if count > 1:
-            raise ConfigurationError(
-                f"{count} instances of TopicToIcebergComponent have "
-                f"{f'the name {name}' if name else 'no name'}.",
-                hint="Set a name of its own in the defs.yaml of each, such as name: eu. Their jobs, sensors "
-                "and resources are named after it.",
-            )

@@ -21,11 +21,11 @@ from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcomes
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.others import refuse_beside_others
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
@@ -184,7 +184,7 @@ def _last_facts(instance: LoadInstance, context: AssetExecutionContext) -> dict[
 def _is_of_load(record: EventLogRecord) -> bool:
     """Whether an observation is of a load: upkeep observes tables too, and knows nothing of loads."""
     observation = record.asset_observation
-    return observation is not None and LineageMetadata.key("load_mode") in observation.metadata
+    return observation is not None and LoadMetadata.key("load_mode") in observation.metadata
 
 
 def _failure(failed: Sequence[LoadReport], topics: int) -> Failure:

@@ -8,12 +8,15 @@ from typing import Any, Self
 
 from dagster import MarkdownMetadataValue, MetadataValue, TableColumn, TableSchema
 
+from lineage_bridge_dagster.assets.metadata import FreshnessMetadata, TopicMetadata
 from lineage_bridge_dagster.assets.times import now_ms, timestamp
+from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.specs.markdown import markdown_table
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import MetadataSet, StandardMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loader import TableLook
+from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 
 
@@ -54,16 +57,16 @@ class LoadFacts:
     def parse(cls, metadata: Mapping[str, Any]) -> Self:
         """The facts in the metadata of a materialization or an observation."""
 
-        def value(name: str) -> Any:
-            found = metadata.get(LineageMetadata.key(name))
+        def value(name: str, keys: type[MetadataSet] = LoadMetadata) -> Any:
+            found = metadata.get(keys.key(name))
             return None if found is None else found.value
 
         suspended = value("suspended")
         return cls(
             value("records_skipped") or 0,
             value("dead_letters") or 0,
-            value("lag_records"),
-            value("lag_seconds"),
+            value("lag_records", FreshnessMetadata),
+            value("lag_seconds", FreshnessMetadata),
             suspended or value("load_error") or "",
             bool(suspended),
         )
@@ -88,14 +91,20 @@ def load_metadata(report: LoadReport) -> dict[str, Any]:
     facts = LoadFacts.of(report, now_ms())
     rate = totals.rows / report.seconds if report.seconds > 0 and totals.rows else None
     return {
-        **LineageMetadata(
+        **WriteMetadata(
             rows_written=totals.rows,
-            records_per_second=round(rate, 1) if rate is not None else None,
             snapshot_id=str(look.snapshot_id) if look and look.snapshot_id is not None else None,
             committed_at=timestamp(look.committed_ms) if look and look.committed_ms else None,
+        ),
+        **TopicMetadata(
             offsets=_offsets(look) if look else None,
+            records_per_second=round(rate, 1) if rate is not None else None,
+        ),
+        **FreshnessMetadata(
             lag_seconds=round(facts.lag_seconds, 1) if facts.lag_seconds is not None else None,
             lag_records=facts.lag_records,
+        ),
+        **LoadMetadata(
             load_mode=report.load.mode,
             rows_removed=totals.removed if report.load.mode != "append" else None,
             records_skipped=totals.skipped,

@@ -7,6 +7,7 @@ from dagster import AssetDep, AssetKey, AssetSpec, PartitionsDefinition
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, topic_key
+from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
@@ -38,10 +39,10 @@ def table_spec(
                 database=load.database,
                 table=load.table,
                 topic=load.topic,
-                load_mode=load.mode,
                 error_handling=load.failures,
                 dead_letter_topic=load.dead_letter_topic if load.failures == "log" else None,
             ),
+            **LoadMetadata(load_mode=load.mode),
             **StandardMetadata(table_name=load.dotted),
         },
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from dagster import AssetCheckEvaluation, AssetCheckSeverity, DagsterInstance
 
+from lineage_bridge_dagster.assets.settings import FreshnessConfig
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.freshness import FreshnessConfig
 from lineage_bridge_dagster.discovery.discover import discover
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.world import actions

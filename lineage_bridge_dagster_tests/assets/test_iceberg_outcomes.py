@@ -9,9 +9,9 @@ import pytest
 
 from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.iceberg_outcomes import NOT_COPIED, has_fields
+from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.topic_facts import Backlog
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
-from lineage_bridge_dagster.config.freshness import Limits
 from lineage_bridge_dagster.lineage.ids import iceberg_table_id
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST

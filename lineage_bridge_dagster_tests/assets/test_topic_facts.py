@@ -11,9 +11,9 @@ import pytest
 
 from lineage_bridge_dagster.assets import topic_facts
 from lineage_bridge_dagster.assets.topic_facts import Backlog
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.brokers import PartitionOffsets, TopicOffsets
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster_tests.assets.world import EAST, WEST, world
 
 

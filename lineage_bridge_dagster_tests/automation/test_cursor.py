@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,9 +33,3 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
 def test_backoff_doubles_up_to_its_bound() -> None:
     assert [backoff(count) for count in (1, 2, 3)] == [30, 60, 120]
     assert backoff(10_000) == 3600
-
-
-def test_names_in_a_stored_cursor_do_not_change() -> None:
-    stored = json.loads(Cursor(refresh_lists={"glue::db": "f"}, outdated=["glue::db"]).write())
-    assert (stored["asked"], stored["older"]) == ({"glue::db": "f"}, ["glue::db"])
-    assert {"asked_at", "asked_time"} <= stored.keys()

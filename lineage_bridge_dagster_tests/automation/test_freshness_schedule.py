@@ -25,10 +25,10 @@ from dagster._core.loader import LoadingContextForTest
 
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS
 from lineage_bridge_dagster.assets.resources import GlueResource
+from lineage_bridge_dagster.assets.settings import FreshnessConfig
 from lineage_bridge_dagster.assets.topic_facts import Backlog
+from lineage_bridge_dagster.automation.settings import SensorConfig
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.freshness import FreshnessConfig
-from lineage_bridge_dagster.config.yaml_fields import SensorConfig
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.discovery import Discovery

@@ -20,14 +20,12 @@ from lineage_bridge_dagster.automation.watched_lists import (
     names,
 )
 from lineage_bridge_dagster.catalogs.glue import client as glue_client_module
-from lineage_bridge_dagster.config.settings import (
-    AwsSettings,
-    ConfluentSettings,
-    Credential,
-    Settings,
-)
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, many
 

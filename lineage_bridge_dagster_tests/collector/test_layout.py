@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lineage_bridge_dagster.collector.layout import KINDS, markdown
-from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "collector.md").read_text()

@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.collector.mark_homes import get_hwm, marks_of
 from lineage_bridge_dagster.collector.marks import Identifier, MarkFile, Marks, State
 from lineage_bridge_dagster.collector.s3_marks import S3Marks
-from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog

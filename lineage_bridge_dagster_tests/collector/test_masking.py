@@ -6,7 +6,7 @@ import pytest
 
 from lineage_bridge_dagster.collector.layout import KINDS, TABLES, VIEWS, Kind
 from lineage_bridge_dagster.collector.masking import Masker
-from lineage_bridge_dagster.config.collector import Sensitivity
+from lineage_bridge_dagster.collector.settings import Sensitivity
 
 
 def masked(kind: Kind, masker: Masker, **values: object) -> dict[str, object]:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from lineage_bridge_dagster.collector.landing.azure import AzureLanding
-from lineage_bridge_dagster.config.collector import LandingSettings
-from lineage_bridge_dagster.config.settings import Settings
+from lineage_bridge_dagster.collector.settings import LandingSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.cluster_connection import connect
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 CLEAR = (
     "http://evil.example.com",

@@ -10,9 +10,9 @@ from botocore.session import Session
 
 from lineage_bridge_dagster.config import glue_iceberg
 from lineage_bridge_dagster.config.aws_partitions import partitions
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.iceberg import table
+from lineage_bridge_dagster.settings import Settings
 
 REGIONS = [
     "us-east-1",

@@ -6,8 +6,8 @@ import pytest
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalog_properties import spark_conf
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 
 def test_glue_conf_without_endpoints_is_complete() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 ACCOUNT = "111122223333"
 BUCKET = f"{ACCOUNT}:s3tablescatalog/orders"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 CLOUD = {
     "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY": "CLOUDKEY",

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lineage_bridge_dagster.config.collector_variables import local_variables
+from lineage_bridge_dagster.collector.variables import local_variables
 from lineage_bridge_dagster.config.env_file import env_file, load_env_file
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.machine import env_file_read
+from lineage_bridge_dagster.settings import Settings
 
 REDIRECT = "LINEAGE_BRIDGE_CONFLUENT_API_URL=https://evil.example.com\nLINEAGE_BRIDGE_ODD=1\n"
 

@@ -13,7 +13,6 @@ from dagster import ScaffoldRequest
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder, instance_yaml
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.variables import known_variables
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
 
@@ -54,7 +53,7 @@ def test_every_field_is_set_or_shown_in_a_comment() -> None:
 
 def test_every_setting_names_its_variable_unless_it_follows_another_section() -> None:
     text = scaffolded()
-    missing = {name for name in known_variables(Settings) if name not in text}
+    missing = {name for name in known_variables() if name not in text}
     # The endpoint follows `aws.endpoint_url`; `max_attempts` of `confluent` is not a field of the YAML.
     assert missing == {PREFIX + "CATALOG_GLUE_ENDPOINT", PREFIX + "CONFLUENT_MAX_ATTEMPTS"}
     catalog = yaml.safe_load(text)["attributes"]["spark"]["catalog"]

@@ -15,13 +15,13 @@ from dagster import DagsterInstance
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.config.secrets import CachedSecrets
-from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig
 from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.settings import Settings, SettingsReader
 from lineage_bridge_dagster_tests.assets.world import world
 from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.unread_variables import is_read
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 US = TableflowPlace("5b2c9a1e-7d43", "env-a1", "AWS", "us-east-1")
 EU = TableflowPlace("5b2c9a1e-7d43", "env-b2", "AWS", "eu-west-1")

@@ -9,6 +9,7 @@ import pytest
 
 import lineage_bridge_dagster
 from lineage_bridge_dagster.config.unread_variables import is_read, unread_variables
+from lineage_bridge_dagster_tests.variables import LIST, read_variables
 
 PACKAGE = Path(lineage_bridge_dagster.__file__).parent
 
@@ -85,6 +86,11 @@ def test_every_variable_in_the_code_is_known() -> None:
     }
     assert len(named) > 40
     assert {name for name in named if not is_read(name, {})} == set()
+
+
+def test_list_has_the_variables_that_are_read() -> None:
+    """If not, `python -m lineage_bridge_dagster_tests.variables` writes the list."""
+    assert set(LIST.read_text().split()) == read_variables()
 
 
 def test_secrets_of_a_catalog_in_the_yaml_are_read() -> None:

@@ -7,17 +7,16 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from lineage_bridge_dagster.automation.settings import SensorConfig
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.settings import AwsSettings, ConfluentSettings, PushSettings
-from lineage_bridge_dagster.config.yaml_fields import (
-    AwsConfig,
-    CatalogConfig,
-    ConfluentConfig,
-    PushConfig,
-    SensorConfig,
-    SparkConfig,
-)
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
+from lineage_bridge_dagster.spark.settings import SparkConfig
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from lineage_bridge_dagster.assets.settings import FreshnessConfig
+from lineage_bridge_dagster.automation.settings import SensorConfig
+from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.freshness import FreshnessConfig
-from lineage_bridge_dagster.config.yaml_fields import (
-    AwsConfig,
-    CatalogConfig,
-    ConfluentConfig,
-    PushConfig,
-    SensorConfig,
-)
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.config.yaml_schema import expected
 from lineage_bridge_dagster.config.yaml_section import YamlSection
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig
 
 
 @pytest.mark.parametrize(

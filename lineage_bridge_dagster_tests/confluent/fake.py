@@ -11,7 +11,7 @@ import httpx
 from pydantic import SecretStr
 
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.config.settings import ConfluentSettings
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 
 API = "https://api.confluent.cloud"
 ORGANIZATION = "7c60d51f-b44e-4682-87d6-449835ea4de6"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, ClusterSpec, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
@@ -13,7 +12,9 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Registry, Regis
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import connect
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 KEYS = {
     "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY": "cloud",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent.discovery import discover
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.lineage import ids
@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence
 from lineage_bridge_dagster.lineage.unknowns import note_lines
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 

@@ -11,7 +11,7 @@ from mypy_boto3_glue.client import GlueClient
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
-from lineage_bridge_dagster.config.settings import PushSettings, Settings
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -24,6 +24,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_counts
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.discovery.discover import discover
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -28,6 +28,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.push_results import PushStatus
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.browser.by_hand import automation_off
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue

@@ -24,7 +24,6 @@ from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
@@ -42,6 +41,7 @@ from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.topic_to_iceberg import engine
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic
 from lineage_bridge_dagster_tests.spark_session import REGION

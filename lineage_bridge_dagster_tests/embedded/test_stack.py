@@ -17,13 +17,13 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import processes, world
 from lineage_bridge_dagster.embedded.commands import local
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER
 from lineage_bridge_dagster.embedded.stack import Stack, StackError
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars import class_archive
+from lineage_bridge_dagster.settings import Settings
 
 # One test at a time, because brokers need much memory.
 pytestmark = pytest.mark.xdist_group("local_stack")

@@ -10,8 +10,8 @@ import psutil
 import pytest
 from pyspark.sql.connect.proto import ConfigRequest, SparkConnectServiceStub
 
-from lineage_bridge_dagster.config.spark_remote import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.embedded import processes
+from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster_tests.command_lines import command_lines
 from lineage_bridge_dagster_tests.live import LiveStack
 

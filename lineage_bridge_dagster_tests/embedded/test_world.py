@@ -12,7 +12,6 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.kafka.broker import BrokerError, MemoryBroker, Message
@@ -20,6 +19,7 @@ from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.embedded.world.filling import fill, registry_client
 from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 US, EU = (cluster.id for cluster in world.CLUSTERS)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.spark_remote import SparkRemote
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.connect_address import SparkRemote
 from lineage_bridge_dagster.spark.remote import channel_builder
 
 TOKEN = {"LINEAGE_BRIDGE_SPARK_TOKEN": "hush"}

@@ -67,7 +67,7 @@ def test_resource_is_created_without_starting_java() -> None:
         "import sys; from lineage_bridge_dagster.spark.session import SparkResource; "
         "from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager; "
         "r = SparkResource(spark_config={'spark.master': 'local[1]'}); "
-        "from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource; "
+        "from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource; "
         "PySparkIcebergIOManager(spark=r, confluent=ConfluentSettingsResource()); "
         "from pyspark import SparkContext; assert SparkContext._gateway is None; print('lazy')"
     )

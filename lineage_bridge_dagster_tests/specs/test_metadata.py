@@ -18,7 +18,8 @@ from dagster._core.definitions.metadata.metadata_set import (
 from pydantic import ValidationError
 
 import lineage_bridge_dagster
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+import lineage_bridge_dagster.component  # all sets
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, MetadataSet, StandardMetadata
 
 PACKAGE = Path(lineage_bridge_dagster.__file__).parent
 #: Modules that define the keys, and the examples, which are written as a user would write them.
@@ -31,10 +32,8 @@ _LITERALS = {
 }
 
 
-@pytest.mark.parametrize("metadata_set", [LineageMetadata, StandardMetadata])
-def test_fields_have_types_that_dagster_accepts(
-    metadata_set: type[LineageMetadata | StandardMetadata],
-) -> None:
+@pytest.mark.parametrize("metadata_set", MetadataSet.__subclasses__())
+def test_fields_have_types_that_dagster_accepts(metadata_set: type[MetadataSet]) -> None:
     for name in metadata_set.model_fields:
         assert all(map(is_raw_metadata_type, metadata_set._get_accepted_types_for_field(name))), name
 

@@ -16,9 +16,9 @@ from dagster import (
     ExecuteInProcessResult,
 )
 
+from lineage_bridge_dagster.assets.metadata import UpkeepMetadata
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
     UNDECODABLE_VALUE,
     Rejection,
@@ -168,7 +168,7 @@ def test_checks_judge_the_last_load_and_not_the_upkeep_after_it(
     FakeCluster(orders=FakeTopic([step(3, 2, skipped=1)], end=3)).use(monkeypatch)
     with loaded({"topics": [{"topic": "orders"}]}) as (_, definitions):
         run(definitions, instance)
-        upkeep = AssetObservation(key("orders"), metadata={**LineageMetadata(files_compacted=2)})
+        upkeep = AssetObservation(key("orders"), metadata={**UpkeepMetadata(files_compacted=2)})
         instance.report_runless_asset_event(upkeep)
         result = run_checks(definitions, instance, ("no_rejected_records", "caught_up"))
     assert {name: each.passed for name, each in checks(result, "orders").items()} == {

@@ -10,15 +10,15 @@ from dagster import AssetsDefinition, Component, ComponentLoadContext, Definitio
 from pydantic import Field
 
 from lineage_bridge_dagster.collector.assets.extract import extract_assets
+from lineage_bridge_dagster.collector.assets.fields import CollectorConfig
 from lineage_bridge_dagster.collector.assets.jobs import approve_job, collect_job, daily_schedule
 from lineage_bridge_dagster.collector.assets.moving import mark_asset
 from lineage_bridge_dagster.collector.assets.scaffold import CollectorScaffolder
 from lineage_bridge_dagster.collector.assets.source import IN_DAGSTER, CollectorSource, file_prefix
 from lineage_bridge_dagster.collector.assets.upload import approval_asset, landing_asset
 from lineage_bridge_dagster.collector.marks import check_prefix
-from lineage_bridge_dagster.config.collector import CollectorSettings
-from lineage_bridge_dagster.config.collector_fields import CollectorConfig
-from lineage_bridge_dagster.config.collector_variables import VARIABLES
+from lineage_bridge_dagster.collector.settings import CollectorSettings
+from lineage_bridge_dagster.collector.variables import VARIABLES
 from lineage_bridge_dagster.config.value_types import Day
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts

@@ -12,9 +12,9 @@ from dagster import ScaffoldRequest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from lineage_bridge_dagster.config.collector import CollectorSettings, LandingSettings
-from lineage_bridge_dagster.config.collector_fields import LandingConfig
-from lineage_bridge_dagster.config.collector_variables import VARIABLES
+from lineage_bridge_dagster.collector.assets.fields import LandingConfig
+from lineage_bridge_dagster.collector.settings import CollectorSettings, LandingSettings
+from lineage_bridge_dagster.collector.variables import VARIABLES
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.lineage.times import utc_now

@@ -13,7 +13,7 @@ from lineage_bridge_dagster.collector.assets.instance_marks import InstanceMarks
 from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, Kind
 from lineage_bridge_dagster.collector.mark_homes import marks_of
 from lineage_bridge_dagster.collector.marks import Marks
-from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.specs.keys import group_segment, tag_value
 
 #: The place of a mark that is in Dagster's instance.

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.collector.assets.records import approval_of_day, is_
 from lineage_bridge_dagster.collector.assets.source import CollectorSource
 from lineage_bridge_dagster.collector.landing import landing_of, upload
 from lineage_bridge_dagster.collector.manifests import Manifest
-from lineage_bridge_dagster.config.collector import CollectorSettings
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import byte_size, plural

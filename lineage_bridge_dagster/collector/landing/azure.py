@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from lineage_bridge_dagster.collector.landing.landed import Landed
+from lineage_bridge_dagster.collector.settings import LandingSettings
+from lineage_bridge_dagster.collector.variables import LANDING_SAS
 from lineage_bridge_dagster.config.addresses import is_loopback
-from lineage_bridge_dagster.config.collector import LandingSettings
-from lineage_bridge_dagster.config.collector_variables import LANDING_SAS
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.extras import needs

@@ -8,7 +8,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from lineage_bridge_dagster.collector.landing.landed import Landed
-from lineage_bridge_dagster.config.collector import LandingSettings
+from lineage_bridge_dagster.collector.settings import LandingSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.text import ReportLine
 

@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.collector.landing.landed import Landed
 from lineage_bridge_dagster.collector.s3_place import S3Place, hint_of
-from lineage_bridge_dagster.config.collector import LandingSettings
+from lineage_bridge_dagster.collector.settings import LandingSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 _DENIED = (

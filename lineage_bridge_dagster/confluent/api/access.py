@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.config.credentials import Credential, Plane, slot_of, variable_of
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 
 #: Display name of each plane.
 PLANE_NAMES: dict[Plane, str] = {

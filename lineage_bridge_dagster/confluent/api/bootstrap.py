@@ -15,10 +15,10 @@ import httpx
 
 from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import BrokerError, UntrustedAddress
 from lineage_bridge_dagster.confluent.api.trusted_hosts import is_trusted_host
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 
 _PROTOCOLS = ("SASL_SSL", "SSL", "PLAINTEXT")
 _SERVER = re.compile(

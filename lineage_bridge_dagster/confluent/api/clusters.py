@@ -15,7 +15,6 @@ class Endpoint(ApiRecord):
 
     http_endpoint: str = ""
     kafka_bootstrap_endpoint: str = ""
-    connection_type: str = ""
 
 
 class ClusterSpec(ApiRecord):

@@ -46,12 +46,10 @@ class FlinkSpec(ApiRecord):
     properties: dict[str, str] = Field(default_factory=dict)
     compute_pool_id: str = ""
     principal: str = ""
-    stopped: bool = False
 
 
 class FlinkTraits(ApiRecord):
     sql_kind: str = ""
-    is_bounded: bool | None = None
 
 
 class AffectedResource(ApiRecord):

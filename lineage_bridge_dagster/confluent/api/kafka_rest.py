@@ -55,7 +55,6 @@ class ClusterLink(ApiRecord):
     link_name: str
     source_cluster_id: str = ""
     remote_cluster_id: str = ""
-    link_state: str = ""
 
     @property
     def source(self) -> str:

@@ -23,7 +23,6 @@ from tenacity.stop import stop_base
 
 from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api import retry_after, trusted_hosts
 from lineage_bridge_dagster.confluent.api.access import PLANE_NAMES, Access
 from lineage_bridge_dagster.confluent.api.errors import (
@@ -33,6 +32,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     ServerError,
 )
 from lineage_bridge_dagster.confluent.api.http_errors import error_of_response, error_of_transport
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
-from lineage_bridge_dagster.config.identity import REGION_VARIABLES
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, warning
 from lineage_bridge_dagster.operations.doctor.refusals import glue_failure
+from lineage_bridge_dagster.operations.identity import REGION_VARIABLES
 
 
 def credentials(context: Context) -> Iterator[Result]:

@@ -10,13 +10,13 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.config.aws import s3_client
-from lineage_bridge_dagster.config.identity import REGION_VARIABLES
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import TableflowNode
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.doctor.refusals import error_code, is_denied
+from lineage_bridge_dagster.operations.identity import REGION_VARIABLES
 from lineage_bridge_dagster.text import first_few, plural
 
 #: The most buckets that are checked; Tableflow writes to one or a few.

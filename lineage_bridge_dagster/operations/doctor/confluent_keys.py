@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from lineage_bridge_dagster.config.credentials import Credential, Plane, slot_of, variable_of
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import PLANE_NAMES
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
@@ -17,6 +16,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unreachable,
 )
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.operations.doctor.confluent_survey import (
     Door,
     Survey,

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from lineage_bridge_dagster.config.credentials import Credential, Plane
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
@@ -20,6 +19,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Registry, Schem
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 from lineage_bridge_dagster.confluent.filters import select
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 
 T = TypeVar("T")
 

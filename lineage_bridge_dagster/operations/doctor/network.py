@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.spark_remote import SparkRemote
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Result, Status, failed, ok, skipped, warning
 from lineage_bridge_dagster.redaction.redact import redact_text
+from lineage_bridge_dagster.spark.connect_address import SparkRemote
 
 _TIMEOUT_SECONDS = 10.0
 _PROXY_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from lineage_bridge_dagster.catalogs.glue.links import LINEAGE_DATABASE
 from lineage_bridge_dagster.config.aws_partitions import partition_of
 from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables
 from lineage_bridge_dagster.operations.iam.collector import KMS_KEY, CollectorScope
+from lineage_bridge_dagster.settings import Settings
 
 ACCOUNT = "<ACCOUNT>"
 REGION = "<REGION>"

@@ -27,6 +27,7 @@ from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, frame_kind
 from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, Downstream, run_marker
+from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteMode, WriteOptions, plain
 from lineage_bridge_dagster.spark.io.requests import ReadRequest, WriteRequest
 from lineage_bridge_dagster.spark.io.results import commit_metadata
@@ -35,7 +36,6 @@ from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.targets import output_table, refuse_tableflows
 from lineage_bridge_dagster.spark.remote import server_errors
 from lineage_bridge_dagster.specs.keys import NAMESPACE
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
 
 class TableIOManager(ConfigurableIOManager):
@@ -177,7 +177,7 @@ class TableIOManager(ConfigurableIOManager):
             # The rows are in the table: after a failure now, a retry would append them again.
             context.log.warning(f"{table} was written, but could not be read for the metadata: {error}")
         if consumed:
-            metadata |= LineageMetadata(consumed=MetadataValue.json(dict(consumed)))
+            metadata |= WriteMetadata(consumed=MetadataValue.json(dict(consumed)))
         context.add_output_metadata(metadata)
 
     def _defaults(self) -> WriteOptions:

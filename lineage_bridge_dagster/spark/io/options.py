@@ -19,7 +19,7 @@ from pydantic.dataclasses import dataclass
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.io.source import Kind
 from lineage_bridge_dagster.specs.keys import NAMESPACE
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.specs.metadata import own_keys
 
 WriteMode = Literal["append", "overwrite", "overwrite_slice", "merge"]
 
@@ -236,7 +236,7 @@ def _read(
         if prefix not in ("", NAMESPACE):
             continue
         if name not in names:
-            is_metadata = prefix == NAMESPACE and name in LineageMetadata.model_fields
+            is_metadata = prefix == NAMESPACE and name in own_keys()
             near = difflib.get_close_matches(name, names, 1, 0.85 if other_metadata and not prefix else 0.6)
             if is_metadata or (other_metadata and not prefix and not near):
                 continue

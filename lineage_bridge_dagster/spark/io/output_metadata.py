@@ -16,9 +16,10 @@ from dagster import (
 
 from lineage_bridge_dagster.spark.iceberg_tables import at_snapshot, current_snapshot, location
 from lineage_bridge_dagster.spark.io.frames import column
+from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, WriteResult, cell, commit_metadata
 from lineage_bridge_dagster.spark.snapshot import Snapshot
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -51,7 +52,7 @@ def output_metadata(
             uri=location(spark, table),
         ),
         **commit_metadata(result),
-        **LineageMetadata(preview=preview(in_slice, preview_rows) if preview_rows else None),
+        **WriteMetadata(preview=preview(in_slice, preview_rows) if preview_rows else None),
     }
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from dagster import MetadataValue
 
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
+from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.spark.snapshot import Snapshot
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 #: Bounds of the preview: an event is kept forever, and a table may be wide.
 PREVIEW_COLUMNS, _CHARACTERS = 30, 80
@@ -38,7 +39,7 @@ def commit_metadata(result: WriteResult) -> dict[str, Any]:
     """What the write itself reports; nothing is read."""
     return {
         **StandardMetadata(table_name=f"{result.table.database}.{result.table.table}"),
-        **LineageMetadata(rows_written=result.rows),
+        **WriteMetadata(rows_written=result.rows),
         **(_commit(result.snapshots) if result.snapshots else {}),
     }
 
@@ -58,11 +59,11 @@ def cell(value: Any) -> str | int | float | bool | None:
     return text if len(text) <= _CHARACTERS else text[: _CHARACTERS - 1] + "…"
 
 
-def _commit(snapshots: tuple[Snapshot, ...]) -> LineageMetadata:
+def _commit(snapshots: tuple[Snapshot, ...]) -> WriteMetadata:
     """The last snapshot of a write, and what all its snapshots added and deleted."""
     last = snapshots[0]
     deleted = ("deleted-records", "added-position-deletes", "added-equality-deletes")
-    return LineageMetadata(
+    return WriteMetadata(
         snapshot_id=str(last.snapshot_id),
         committed_at=MetadataValue.timestamp(datetime.fromtimestamp(last.committed_at / 1000, UTC)),
         operation=", ".join(s.operation for s in reversed(snapshots)),

@@ -20,7 +20,6 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, locat
 from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table
 from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.specs.pages.tableflow import TABLEFLOW
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,8 +41,8 @@ def output_table(
             hint="Set dagster/table_name to database.table in its metadata, or set the IO manager's "
             "database.",
         )
-    named = _text(metadata, "catalog")
-    catalog = catalogs.writable(named or catalogs.default.name)
+    named = _value(metadata, "catalog")
+    catalog = catalogs.writable(str(named or catalogs.default.name))
     if by_spark:
         catalogs.spark_conf_of(catalog.name)
     return TableName(catalog.name, database, table)
@@ -62,14 +61,13 @@ def refuse_tableflows(table: TableName, catalogs: Catalogs, definitions: Iterabl
     """
     wanted = (table.database.lower(), table.table.lower())
     for metadata in definitions:
-        writer = _text(metadata, "written_by")
-        if not writer.startswith(TABLEFLOW):
+        if not _value(metadata, "written_by_tableflow"):
             continue
         database, name = database_and_table(metadata)
         if (database.lower(), name.lower()) == wanted and _same(
             catalogs[table.catalog], AssetSource.from_metadata(metadata).catalog_in(catalogs)
         ):
-            raise tableflows(table, writer)
+            raise tableflows(table, str(_value(metadata, "written_by")))
 
 
 def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
@@ -79,7 +77,7 @@ def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
         ConfigurationError: they are.
     """
     if exists(spark, table) and is_tableflow_location(location(spark, table)):
-        raise tableflows(table, TABLEFLOW)
+        raise tableflows(table)
 
 
 def require_namespace(spark: SparkSession, table: TableName) -> None:
@@ -120,7 +118,7 @@ def _same(one: CatalogSettings, other: CatalogSettings) -> bool:
     return "" in accounts or accounts[0] == accounts[1]
 
 
-def tableflows(table: TableName, writer: str = TABLEFLOW) -> ConfigurationError:
+def tableflows(table: TableName, writer: str = "Confluent Tableflow") -> ConfigurationError:
     """The error of a table that Tableflow writes."""
     return ConfigurationError(
         f"{writer} writes {table}, and another writer's commit would corrupt it. No write_mode changes that, "
@@ -130,6 +128,6 @@ def tableflows(table: TableName, writer: str = TABLEFLOW) -> ConfigurationError:
     )
 
 
-def _text(metadata: Mapping[str, Any], field: str) -> str:
+def _value(metadata: Mapping[str, Any], field: str) -> Any:
     value = metadata.get(LineageMetadata.key(field))
-    return str(getattr(value, "value", value) or "")
+    return getattr(value, "value", value)

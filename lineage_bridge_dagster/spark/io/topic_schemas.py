@@ -6,10 +6,10 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.schemas.errors import SchemaError
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas

@@ -11,9 +11,6 @@ from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.pages.phrases import plain
 from lineage_bridge_dagster.text import duration
 
-#: How the metadata `written_by` of a table begins that Tableflow writes.
-TABLEFLOW = "Confluent Tableflow"
-
 _FORMATS = {"ICEBERG": "Iceberg", "DELTA": "Delta Lake"}
 _ERRORS = {"SUSPEND": "suspend the table", "SKIP": "are skipped"}
 

@@ -268,7 +268,7 @@ class _Reader:
         kind = f"CREATE {'SOURCE ' * source}{relation}"
         if cursor.take("AS"):
             query = self._query()
-            self.declaration = replace(declaration, derived=True)
+            self.declaration = declaration
             self.form = Form("create", name, self.declaration, query, (), replaces, keeps)
             return SqlStatement(reads=_reads(query), writes=((name,),), kind=f"{kind} AS")
         self._end()

@@ -40,7 +40,6 @@ class Declaration:
         topic: Its topic: `KAFKA_TOPIC`, by default its name.
         source: Whether it is read-only (`CREATE SOURCE ...`). A source table has a query of its own, which
             reads its topic.
-        derived: Whether a query fills it.
         columns: Declared columns.
         key_format: Upper-cased; empty if not given.
         value_format: Likewise.
@@ -51,7 +50,6 @@ class Declaration:
     relation: Literal["STREAM", "TABLE"]
     topic: str
     source: bool = False
-    derived: bool = False
     columns: tuple[KsqlColumn, ...] = ()
     key_format: str = ""
     value_format: str = ""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from lineage_bridge_dagster.catalogs.sections import CatalogConfig
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.yaml_fields import CatalogConfig, SparkConfig
+from lineage_bridge_dagster.spark.settings import SparkConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 

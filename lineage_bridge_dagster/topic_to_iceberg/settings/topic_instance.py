@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage_bridge_dagster.config.instance_file import catalogs_given, component_fields, wrong_values
-from lineage_bridge_dagster.config.settings import Settings
-from lineage_bridge_dagster.config.yaml_fields import AwsConfig, CatalogConfig, ConfluentConfig, SparkConfig
+from lineage_bridge_dagster.catalogs.sections import CatalogConfig
+from lineage_bridge_dagster.config.instance_file import component_fields, wrong_values
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig
+from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION

@@ -11,7 +11,8 @@ from botocore.credentials import AssumeRoleCredentialFetcher
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
-from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient, raw_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION
 from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue

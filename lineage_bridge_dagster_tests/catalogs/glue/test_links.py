@@ -12,8 +12,8 @@ from lineage_bridge_dagster.catalogs.glue.links import (
     glue_table_url,
 )
 from lineage_bridge_dagster.config.aws_partitions import partition_of
-from lineage_bridge_dagster.config.yaml_fields import SparkConfig
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
+from lineage_bridge_dagster.spark.settings import SparkConfig
 
 
 @pytest.mark.parametrize(

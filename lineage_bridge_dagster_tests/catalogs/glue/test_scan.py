@@ -12,7 +12,7 @@ from lineage_bridge_dagster.catalogs.glue import enrichment
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Graph

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.rest_server import RestServer, running
 
 PLACE = TableflowPlace("org-1", "env-1", "AWS", "us-east-1")

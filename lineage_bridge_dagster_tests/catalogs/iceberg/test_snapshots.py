@@ -17,7 +17,7 @@ from pyiceberg.catalog.glue import GlueCatalog
 
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, SnapshotState
 from lineage_bridge_dagster.config.aws import s3_client
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 
 REGION = "us-east-1"

@@ -23,13 +23,14 @@ from pyiceberg.table import Table
 from pyiceberg.types import StringType
 from requests.adapters import HTTPAdapter
 
-from lineage_bridge_dagster.config.settings import PushSettings, Settings
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.server import S3_TABLES, IcebergRest
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.description import FIRST_LINE, LAST_LINE
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.push_results import PushReport
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, complete_coverage, discovery
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue, push_to_rest

@@ -15,13 +15,13 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.errors import AccessDeniedError
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import read_tables
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import without_other_catalogs
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import (
     TAKES_NO_PROPERTIES,
     enrich_from_tableflow,
 )
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.settings import PushSettings, Settings
 from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
@@ -33,6 +33,7 @@ from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, iceberg_rest_tables
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, complete_coverage
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest, report_of
@@ -158,6 +159,7 @@ def test_a_table_that_glue_never_sees_is_an_asset_with_schema_snapshot_rows_and_
     assert "credential_chain" not in page
     assert KEY.secret not in page
     assert metadata["lineage_bridge/written_by"] == f"Confluent Tableflow from {cluster}.orders.v1"
+    assert metadata["lineage_bridge/written_by_tableflow"] is True
 
 
 def test_its_push_is_skipped_with_the_reason(bucket: Bucket, cluster: str) -> None:

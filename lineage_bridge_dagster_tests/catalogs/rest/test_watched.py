@@ -13,9 +13,10 @@ from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.watched_lists import ListScope, NamedTables
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.catalogs import CatalogsSettings
-from lineage_bridge_dagster.config.settings import AwsSettings, PushSettings, Settings
 from lineage_bridge_dagster.discovery.discover import dataset_of
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -23,6 +24,7 @@ from lineage_bridge_dagster.lineage.coverage import ICEBERG
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import EAST, World
 from lineage_bridge_dagster_tests.automation.ticks import Harness

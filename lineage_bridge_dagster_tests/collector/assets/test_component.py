@@ -12,8 +12,8 @@ import yaml
 from dagster import ScaffoldRequest
 
 from lineage_bridge_dagster.collector.assets.scaffold import CollectorScaffolder, collector_yaml
+from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.component import InventoryCollectorComponent
-from lineage_bridge_dagster.config.collector import CollectorSettings
 from lineage_bridge_dagster_tests.collector.assets.conftest import TYPE, MakeLocation
 
 DAY = "2026-11-22"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.collector.landing import landing_of, upload
-from lineage_bridge_dagster.config.collector import LandingSettings
-from lineage_bridge_dagster.config.collector_variables import LANDING_SAS
+from lineage_bridge_dagster.collector.settings import LandingSettings
+from lineage_bridge_dagster.collector.variables import LANDING_SAS
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster_tests.collector.landing.azurite import Azurite, install, running

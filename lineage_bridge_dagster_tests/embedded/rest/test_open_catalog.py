@@ -11,11 +11,11 @@ import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.writer_processes import append_by_settings, processes
 
 pytestmark = pytest.mark.xdist_group("rest")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.iam.scope import (
     ACCOUNT,
@@ -13,6 +12,7 @@ from lineage_bridge_dagster.operations.iam.scope import (
     environments_of,
     scope_of,
 )
+from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, tableflow_node
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.operations.setup import aws as aws_module
 from lineage_bridge_dagster.operations.setup import run
 from lineage_bridge_dagster.operations.setup.aws import Aws

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded.dagster_process import free_port
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark import remote

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.commits import CommitConflictError

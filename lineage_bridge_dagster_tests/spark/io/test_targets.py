@@ -10,7 +10,7 @@ from dagster import AssetIn, AssetKey, AssetsDefinition, AssetSpec, Definitions,
 
 from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
+from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.dagster_internals import assets_beside
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
@@ -26,6 +26,7 @@ TABLEFLOWS = {
     "lineage_bridge/database": "lkc-abc123",
     "lineage_bridge/table": "orders.v1",
     "lineage_bridge/written_by": "Confluent Tableflow from lkc-abc123.orders.v1",
+    "lineage_bridge/written_by_tableflow": True,
 }
 
 

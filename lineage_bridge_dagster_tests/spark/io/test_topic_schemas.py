@@ -10,8 +10,8 @@ import httpx
 import pytest
 from dagster import AssetIn, AssetSpec, asset, materialize
 
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
 from lineage_bridge_dagster.confluent.discovery import discover
+from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas

@@ -18,8 +18,9 @@ from pyiceberg.expressions import AlwaysTrue
 
 from lineage_bridge_dagster.spark.io.arrow.schemas import sql_type
 from lineage_bridge_dagster.spark.io.arrow.write import ArrowResult
+from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, cell, commit_metadata
-from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -49,7 +50,7 @@ def arrow_output_metadata(written: ArrowResult, *, partitions: int, preview_rows
             uri=table.location(),
         ),
         **commit_metadata(written.result),
-        **LineageMetadata(preview=_preview(in_slice, schema, preview_rows) if preview_rows else None),
+        **WriteMetadata(preview=_preview(in_slice, schema, preview_rows) if preview_rows else None),
     }
 
 

@@ -1,4 +1,4 @@
-"""The Confluent settings as a Dagster resource."""
+"""The Confluent settings in the YAML, and as a Dagster resource."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from dagster import ConfigurableResource
 from pydantic import Field, PrivateAttr, field_validator
 
 from lineage_bridge_dagster.config.secrets import CachedSecrets
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
 from lineage_bridge_dagster.config.value_types import split_names
-from lineage_bridge_dagster.config.views import optional_field
+from lineage_bridge_dagster.config.views import optional_field, view_of
+from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type
+from lineage_bridge_dagster.confluent.settings import ConfluentGroups, ConfluentSettings
+
+
+@view_of(ConfluentSettings, yaml_type, leave_out={"credentials", "max_attempts"})
+class ConfluentConfig(YamlSection):
+    """Where Confluent is, and what to read."""
 
 
 class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
@@ -39,9 +45,7 @@ class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
         fields = {name: getattr(self, name) for name in ConfluentSettings.model_fields if hasattr(self, name)}
         aws = {"region": self.region_name, "profile": self.profile_name}
         given = {"confluent": fields, "aws": aws}
-        return Settings.from_env(
-            given=given, groups=["confluent", "aws"], secrets=self._cached_secrets
-        ).confluent
+        return ConfluentGroups.from_env(given=given, secrets=self._cached_secrets).confluent
 
     @field_validator("environments", "clusters", "secrets", mode="before")
     @classmethod

@@ -9,8 +9,8 @@ import pytest
 from dagster import Definitions
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.reader import SettingsReader
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import SettingsReader
 
 ROLE = "arn:aws:iam::111122223333:role/lineage"
 ENVIRONMENT = {

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from lineage_bridge_dagster.config import owner as owner_module
-from lineage_bridge_dagster.config.owner import with_owner
-from lineage_bridge_dagster.config.reader import SettingsReader
-from lineage_bridge_dagster.config.settings import PushSettings
+from lineage_bridge_dagster import settings as settings_module
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import stored_instance_id
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import SettingsReader, with_owner
 
 
 def owner(name: str = "") -> str:
     """The default owner, as a process that starts now finds it."""
-    owner_module._dagster_instance.cache_clear()
+    settings_module._dagster_instance.cache_clear()
     return with_owner(PushSettings(), name).owner
 
 

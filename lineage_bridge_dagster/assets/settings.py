@@ -1,4 +1,4 @@
-"""The freshness section of the component's YAML: the maximum age of the tables' data and the discovery."""
+"""The sections of the YAML about what becomes an asset, and how old its data may be."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from dagster import FreshnessPolicy
 from pydantic import Field, field_validator
 
+from lineage_bridge_dagster.config.prefix import PREFIX
+from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection
@@ -72,6 +74,21 @@ class Limits:
 
 def _extended(minutes: float | None, cadences: float | None, cadence_minutes: float) -> float | None:
     return minutes if minutes is None or cadences is None else max(minutes, cadences * cadence_minutes)
+
+
+class IncludeConfig(YamlSection):
+    """Which nodes become assets. Chains and pushes always contain all lineage."""
+
+    topics: bool = Field(default=True, description="Kafka topics.", examples=[True])
+    processes: bool = Field(
+        default=True, description="Connectors, Flink statements and ksqlDB queries.", examples=[True]
+    )
+    external_datasets: bool = Field(default=True, description="Datasets outside Confluent.", examples=[True])
+    examples: Annotated[bool, FromVariables((PREFIX + "EXAMPLES",))] = Field(
+        default=False,
+        description="Example assets downstream of the demo's sample topic and table, if both exist.",
+        examples=[True],
+    )
 
 
 class FreshnessConfig(YamlSection):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.spark_remote import SparkRemote, remote_of
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.connect_address import SparkRemote, remote_of
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.settings import ConfluentSettings, Settings
+from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 
 def test_malformed_number_is_named() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
-from lineage_bridge_dagster.config.collector import CollectorSettings, LandingSettings, collector_variables
+from lineage_bridge_dagster.collector.settings import CollectorSettings, LandingSettings, collector_variables
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type

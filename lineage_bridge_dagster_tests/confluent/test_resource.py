@@ -10,9 +10,9 @@ import pytest
 from dagster import AssetIn, AssetSpec, asset, materialize
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.confluent_resource import ConfluentSettingsResource
-from lineage_bridge_dagster.config.yaml_fields import AwsConfig, ConfluentConfig
+from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.resource import ConfluentConfig, ConfluentSettingsResource
 from lineage_bridge_dagster.spark import session
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws

@@ -24,7 +24,7 @@ from pydantic import (
     ValidationError,
 )
 
-from lineage_bridge_dagster.config.collector_variables import (
+from lineage_bridge_dagster.collector.variables import (
     LANDING_KEY,
     LANDING_SAS,
     LANDING_SECRET,
@@ -34,9 +34,9 @@ from lineage_bridge_dagster.config.collector_variables import (
     local_variables,
     stored_variables,
 )
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.secrets import ReadSecrets, read_secrets
-from lineage_bridge_dagster.config.settings import MAX_CONCURRENCY, AwsSettings
-from lineage_bridge_dagster.config.value_types import NameList, RoleArn, Url, split_names
+from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY, NameList, RoleArn, Url, split_names
 from lineage_bridge_dagster.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import NoCredentialsError
 
-from lineage_bridge_dagster.config.identity import caller_of, identity_of
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.operations.identity import caller_of, identity_of
 from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws
 
 ROLE = "arn:aws:iam::111122223333:role/lineage"

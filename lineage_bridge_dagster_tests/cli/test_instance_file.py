@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lineage_bridge_dagster.cli.instance_file import read_instance
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.instance_file import read_instance
-from lineage_bridge_dagster.config.settings import Settings
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.settings import Settings
 
 TYPE = "lineage_bridge_dagster.component.LineageBridgeComponent"
 ATTRIBUTES = {

@@ -15,7 +15,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError
 
 from lineage_bridge_dagster.config.aws import aws_session, client_config, profile_session
-from lineage_bridge_dagster.config.settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 _KEY, _SECRET, _TOKEN = _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")

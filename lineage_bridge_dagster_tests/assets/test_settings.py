@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dagster import FreshnessPolicy
 
-from lineage_bridge_dagster.config.freshness import FreshnessConfig, Limits, longest_gap
+from lineage_bridge_dagster.assets.settings import FreshnessConfig, Limits, longest_gap
 
 
 @pytest.mark.parametrize(

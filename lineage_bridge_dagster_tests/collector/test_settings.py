@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.config.collector import CollectorSettings, load_config
+from lineage_bridge_dagster.collector.settings import CollectorSettings, load_config
 from lineage_bridge_dagster.errors import ConfigurationError
 
 DOCUMENTED = {

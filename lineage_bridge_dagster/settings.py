@@ -1,14 +1,28 @@
-"""The settings in force: the component's YAML over the environment."""
+"""All settings: those of AWS, and what Confluent, the catalogs and the push add."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 
+from pydantic import Field
+
+from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.config.catalog_groups import CatalogGroups
 from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.owner import with_owner
+from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.secrets import CachedSecrets
-from lineage_bridge_dagster.config.settings import AwsSettings, Given, PushSettings, Settings
+from lineage_bridge_dagster.confluent.settings import ConfluentGroups
+from lineage_bridge_dagster.errors import ConfigurationError
+
+
+class Settings(ConfluentGroups, CatalogGroups):
+    """All settings. `from_env` reads them; the constructor reads nothing."""
+
+    push: PushSettings = Field(default_factory=PushSettings)
 
 
 class SettingsReader:
@@ -61,3 +75,37 @@ class SettingsReader:
 
     def _group(self, name: str) -> Settings:
         return Settings.from_env(given=self._given, groups=[name], secrets=self._secrets)
+
+
+def with_owner(push: PushSettings, name: str = "") -> PushSettings:
+    """The settings with the default name of this installation in the tables that it pushes to.
+
+    Two installations that push to the same tables would overwrite each other's lineage for ever, so each
+    leaves the tables of the other alone. By default, an installation is the Dagster instance in DAGSTER_HOME,
+    which all of its hosts share. Without one, nothing lasting could name it, for containers change their host
+    names: such a push claims no table.
+
+    Args:
+        name: of the instance of the component, if it has one.
+
+    Raises:
+        ConfigurationError: the storage of the Dagster instance cannot be read.
+    """
+    home = os.environ.get("DAGSTER_HOME", "")
+    if push.owner or not home:
+        return push
+    installation = _dagster_instance(home)
+    return push.model_copy(update={"owner": f"{installation}/{name}" if name else installation})
+
+
+@cache
+def _dagster_instance(home: str) -> str:
+    from lineage_bridge_dagster.dagster_internals import stored_instance_id
+
+    try:
+        return f"dagster-{stored_instance_id()[:12]}"
+    except Exception as error:
+        raise ConfigurationError(
+            f"The Dagster instance in {home} cannot be read, so the owner of the tables is unknown: {error}",
+            hint="Correct DAGSTER_HOME, or name this installation: LINEAGE_BRIDGE_PUSH_OWNER=lineage-prod.",
+        ) from error
