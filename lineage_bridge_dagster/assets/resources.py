@@ -15,13 +15,12 @@ from pydantic import PrivateAttr
 from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.groups import Given
+from lineage_bridge_dagster.config.groups import Given, SettingsGroups
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.views import optional_field
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
@@ -72,7 +71,7 @@ class GlueResource(ResourceWithBoto3Configuration):
             "catalog_id": self.catalog_id,
         }
         given: Given = {"aws": fields, "confluent": {"secrets": self.secrets}}
-        return Settings.from_env(given=given, groups=["aws"], secrets=self._cached_secrets).aws
+        return SettingsGroups.from_env(given=given, groups=["aws"], secrets=self._cached_secrets).aws
 
     def client(self) -> GlueClient:
         """Return a new client.

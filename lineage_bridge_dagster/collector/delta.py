@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from lineage_bridge_dagster.collector.files import ExtractFiles
-from lineage_bridge_dagster.collector.known import Known, SeenFile
+from lineage_bridge_dagster.collector.identifiers import LastIdentifiers, SeenFile
 from lineage_bridge_dagster.collector.layout import COVERAGE, DELETIONS, IDENTIFIERS
 from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, State, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region, status_of
@@ -97,7 +97,7 @@ class Delta:
     changed: int = 0
     deleted: int = 0
     _before: State = field(init=False, repr=False)
-    _known: Known = field(init=False, repr=False)
+    _known: LastIdentifiers = field(init=False, repr=False)
     _catalogs: dict[str, str] = field(init=False)
     _sources: dict[str, Source] = field(default_factory=dict)
     #: The names of the tables of the databases that are being read.
@@ -105,7 +105,7 @@ class Delta:
 
     def __post_init__(self) -> None:
         self._before = self.previous or State()
-        self._known = Known(self._before.identifiers)
+        self._known = LastIdentifiers(self._before.identifiers)
         self._catalogs = dict(self._before.catalogs)
 
     def add_region(self, region: Region) -> None:

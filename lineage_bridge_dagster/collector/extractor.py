@@ -16,7 +16,7 @@ from lineage_bridge_dagster.collector.advice import advised
 from lineage_bridge_dagster.collector.connection import ConnectionCheck, check_region, connection_error
 from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
-from lineage_bridge_dagster.collector.known import SeenFile
+from lineage_bridge_dagster.collector.identifiers import SeenFile
 from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader
 from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, SCHEMA_VERSION, Kind
 from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
@@ -28,7 +28,6 @@ from lineage_bridge_dagster.collector.reading import Region, list_databases, pag
 from lineage_bridge_dagster.collector.rows import Row, Source
 from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
-from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.extras import needs
 from lineage_bridge_dagster.lineage.coverage import Status
@@ -236,14 +235,9 @@ class Extractor:
 
     def _reader(self, source: Source) -> GlueReader:
         settings = self.settings
-        keys = (
-            AwsKeys(settings.key, settings.secret, settings.session_token)
-            if settings.key and settings.secret
-            else None
-        )
         client = glue_client(
             settings.aws(source.region),
-            keys=keys,
+            keys=settings.keys,
             external_id=settings.external_id,
             unknown_fields=False,
         )

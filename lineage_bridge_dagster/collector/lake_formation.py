@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.collector.settings import CollectorSettings
-from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
+from lineage_bridge_dagster.config.aws import aws_session, client_config
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: The most tags and objects of a page, and values of an expression (API reference: PageSize, SearchPageSize,
@@ -60,13 +60,8 @@ class LakeFormationReader:
     """
 
     def __init__(self, settings: CollectorSettings, region: str) -> None:
-        keys = (
-            AwsKeys(settings.key, settings.secret, settings.session_token)
-            if settings.key and settings.secret
-            else None
-        )
         retries = Config(retries={"mode": "standard", "total_max_attempts": _ATTEMPTS})
-        session = aws_session(settings.aws(region), keys, settings.external_id)
+        session = aws_session(settings.aws(region), settings.keys, settings.external_id)
         try:
             self._client = session.client("lakeformation", config=client_config(1).merge(retries))
         except (ValueError, BotoCoreError) as error:

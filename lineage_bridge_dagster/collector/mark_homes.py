@@ -6,7 +6,6 @@ import os
 
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, MarkFile, Marks
 from lineage_bridge_dagster.collector.settings import CollectorSettings, LandingSettings
-from lineage_bridge_dagster.config.aws import AwsKeys
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.times import utc_now
 
@@ -40,15 +39,10 @@ def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | Non
         return S3Marks(prefix, S3Place.of(settings.landing.model_copy(update={"url": text})))
     if settings is None:
         return S3Marks(prefix, S3Place.of(LandingSettings(url=text)))
-    keys = (
-        AwsKeys(settings.key, settings.secret, settings.session_token)
-        if settings.key and settings.secret
-        else None
-    )
     own = LandingSettings(
         url=text, region=settings.regions[0], role=settings.role, external_id=settings.external_id
     )
-    return S3Marks(prefix, S3Place.of(own, keys))
+    return S3Marks(prefix, S3Place.of(own, settings.keys))
 
 
 def get_hwm(prefix: str = "glue", file_path: Place = None) -> tuple[str, str]:

@@ -11,21 +11,24 @@ import gzip
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from sys import intern
-from typing import IO, Protocol
+from typing import IO
 
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.files import write_atomically
 
 FORMAT = "%Y-%m-%d %H:%M:%S"
 #: The start of the first extract: everything has changed since.
 BEGINNING = "1970-01-01 00:00:00"
 
+#: Attempts to move a mark that others move, too.
+_ATTEMPTS = 5
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
@@ -82,19 +85,43 @@ class State:
         return cls(header["behind"], identifiers, header.get("catalogs", {}))
 
 
-class Marks(Protocol):
+class Marks(ABC):
     """The home of a mark.
 
     Attributes:
         prefix: The name of the mark, and the first part of the names of files.
+
+    Raises:
+        ConfigurationError: The prefix cannot be that of a mark.
     """
 
-    prefix: str
+    def __init__(self, prefix: str) -> None:
+        self.prefix = check_prefix(prefix)
 
     @property
+    @abstractmethod
     def location(self) -> str:
         """Where the mark is, for people."""
-        ...
+
+    @abstractmethod
+    def state(self, mark: str) -> State | None:
+        """What the extract that ended at the mark saw; None if that is not there, as for a mark by hand."""
+
+    @abstractmethod
+    def keep(self, mark: str, state: State) -> None:
+        """Store what the next extract compares with, before the mark is published."""
+
+    @abstractmethod
+    def remove_older(self, mark: str) -> None:
+        """Remove what was kept for older marks."""
+
+    @abstractmethod
+    def _read(self) -> tuple[str | None, str]:
+        """The mark, None without one, and its version where a write can depend on it."""
+
+    @abstractmethod
+    def _write(self, mark: str, version: str) -> bool:
+        """Write the mark, unless its version is another one by now: then the result is False."""
 
     def read(self) -> str | None:
         """The mark; None before the first extract.
@@ -102,19 +129,7 @@ class Marks(Protocol):
         Raises:
             ConfigurationError: The mark cannot be read, or is none.
         """
-        ...
-
-    def state(self, mark: str) -> State | None:
-        """What the extract that ended at the mark saw; None if that is not there, as for a mark by hand."""
-        ...
-
-    def keep(self, mark: str, state: State) -> None:
-        """Store what the next extract compares with, before the mark is published."""
-        ...
-
-    def remove_older(self, mark: str) -> None:
-        """Remove what was kept for older marks."""
-        ...
+        return self._read()[0]
 
     def publish(self, mark: str) -> str:
         """Move the mark forward, and remove what stood beside older ones. A later mark stays.
@@ -124,15 +139,29 @@ class Marks(Protocol):
 
         Raises:
             ConfigurationError: The text is no mark, or the mark cannot be written.
+            LineageBridgeError: Others write the mark all the time.
         """
-        ...
+        mark = checked(mark, "The mark")
+        for _attempt in range(_ATTEMPTS):
+            published, version = self._read()
+            if published is not None and published >= mark:
+                # A process that ended after it moved the mark has left them.
+                self.remove_older(published)
+                return published
+            if self._write(mark, version):
+                self.remove_older(mark)
+                return mark
+        raise LineageBridgeError(
+            f"The mark in {self.location} was not moved: others write it all the time.",
+            hint="Give each collector a name of its own.",
+        )
 
 
-class MarkFile:
+class MarkFile(Marks):
     """A mark in a folder, beside the script by default."""
 
     def __init__(self, prefix: str = "glue", file_path: str | os.PathLike[str] | None = None) -> None:
-        self.prefix = check_prefix(prefix)
+        super().__init__(prefix)
         self.folder = Path(file_path or ".")
 
     @property
@@ -143,17 +172,17 @@ class MarkFile:
     def path(self) -> Path:
         return self.folder / f"{self.prefix}_hwm.txt"
 
-    def read(self) -> str | None:
+    def _read(self) -> tuple[str | None, str]:
         try:
             text = self.path.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
-            return None
+            return None, ""
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(
                 f"Cannot read the mark in {self.path}: {error}.",
                 hint="Make the file readable; without a mark, everything is extracted again.",
             ) from error
-        return checked(text, str(self.path))
+        return checked(text, str(self.path)), ""
 
     def state(self, mark: str) -> State | None:
         path = self._state_path(mark)
@@ -180,25 +209,18 @@ class MarkFile:
                 temporary.unlink(missing_ok=True)
                 raise
 
-    def publish(self, mark: str) -> str:
-        mark = checked(mark, "The mark")
-        published = self.read()
-        if published is not None and published >= mark:
-            with self._writing(self.path):
-                # A process that ended after it moved the mark has left them.
-                self.remove_older(published)
-            return published
+    def _write(self, mark: str, version: str) -> bool:  # noqa: ARG002 - a folder has one collector
         with self._writing(self.path):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.path, [mark + "\n"])
-            self.remove_older(mark)
-        return mark
+        return True
 
     def remove_older(self, mark: str) -> None:
         newest = state_name(self.prefix, mark)
-        for path in self.folder.glob(f"{self.prefix}_*.state.gz"):
-            if len(path.name) == len(newest) and path.name < newest:
-                path.unlink(missing_ok=True)
+        with self._writing(self.path):
+            for path in self.folder.glob(f"{self.prefix}_*.state.gz"):
+                if len(path.name) == len(newest) and path.name < newest:
+                    path.unlink(missing_ok=True)
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:

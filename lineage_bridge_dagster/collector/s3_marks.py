@@ -12,15 +12,15 @@ from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.collector.marks import (
+    Marks,
     State,
-    check_prefix,
     checked,
     read_state,
     state_name,
     write_state,
 )
 from lineage_bridge_dagster.collector.s3_place import S3Place, code_of, hint_of
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.errors import ConfigurationError
 
 _DENIED = (
     "Grant s3:GetObject, s3:PutObject and s3:DeleteObject on the prefix, s3:ListBucket on the bucket and, "
@@ -28,27 +28,19 @@ _DENIED = (
 )
 #: What S3 answers to a conditional write when another one came first.
 _CONFLICTS = ("PreconditionFailed", "ConditionalRequestConflict")
-_ATTEMPTS = 5
 _MISSING = ("NoSuchKey", "404")
 
 
-class S3Marks:
-    """The objects of `MarkFile`, under a prefix of a bucket.
-
-    Raises:
-        ConfigurationError: The name cannot be that of a mark.
-    """
+class S3Marks(Marks):
+    """The objects of `MarkFile`, under a prefix of a bucket."""
 
     def __init__(self, prefix: str, place: S3Place) -> None:
-        self.prefix = check_prefix(prefix)
+        super().__init__(prefix)
         self._place = place
 
     @property
     def location(self) -> str:
         return self._place.url(f"{self.prefix}_hwm.txt")
-
-    def read(self) -> str | None:
-        return self._read()[0]
 
     def state(self, mark: str) -> State | None:
         name = state_name(self.prefix, mark)
@@ -69,24 +61,8 @@ class S3Marks:
             file.seek(0)
             self._upload(file, name)
 
-    def publish(self, mark: str) -> str:
-        mark = checked(mark, "The mark")
-        for _attempt in range(_ATTEMPTS):
-            published, version = self._read()
-            if published is not None and published >= mark:
-                # A process that ended after it moved the mark has left them.
-                self.remove_older(published)
-                return published
-            if self._write(mark, version):
-                self.remove_older(mark)
-                return mark
-        raise LineageBridgeError(
-            f"The mark in {self.location} was not moved: others write it all the time.",
-            hint="Give each collector a name of its own.",
-        )
-
     def _read(self) -> tuple[str | None, str]:
-        """The mark, and the ETag of its object; None and nothing without one."""
+        # The version is the ETag of the object.
         with self._errors(f"Cannot read the mark in {self.location}"):
             try:
                 key = self._place.key(f"{self.prefix}_hwm.txt")
@@ -99,7 +75,6 @@ class S3Marks:
             return checked(text.strip(), self.location), found["ETag"]
 
     def _write(self, mark: str, version: str) -> bool:
-        """Write the mark, unless it is another than the version that was read."""
         key = self._place.key(f"{self.prefix}_hwm.txt")
         condition = {"IfMatch": version} if version else {"IfNoneMatch": "*"}
         with self._errors(f"Cannot write the mark to {self.location}"):

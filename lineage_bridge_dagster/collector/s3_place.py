@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from botocore.exceptions import ClientError
 
 from lineage_bridge_dagster.collector.settings import LandingSettings
-from lineage_bridge_dagster.config.aws import AwsKeys, s3_client
-from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.aws import s3_client
+from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:

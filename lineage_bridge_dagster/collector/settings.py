@@ -34,9 +34,17 @@ from lineage_bridge_dagster.collector.variables import (
     local_variables,
     stored_variables,
 )
-from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.config.secrets import ReadSecrets, read_secrets
-from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY, NameList, RoleArn, Url, split_names
+from lineage_bridge_dagster.config.value_types import (
+    MAX_CONCURRENCY,
+    NameList,
+    RoleArn,
+    Url,
+    as_names,
+    split_names,
+)
+from lineage_bridge_dagster.config.variables import read_group
 from lineage_bridge_dagster.errors import ConfigurationError
 
 logger = logging.getLogger(__name__)
@@ -136,7 +144,7 @@ class CollectorSettings(BaseModel):
     )
     output_path: Path = Field(Path(), description="Folder of the files; it is made if need be.")
     mask: bool = Field(False, description="Mask sensitive values.")
-    mask_classes: frozenset[Sensitivity] = Field(
+    mask_classes: Annotated[frozenset[Sensitivity], BeforeValidator(as_names)] = Field(
         frozenset(Sensitivity), description="What is masked: " + ", ".join(Sensitivity) + "."
     )
     compress: bool = Field(False, description="Compress CSV and JSON lines with gzip.")
@@ -167,6 +175,13 @@ class CollectorSettings(BaseModel):
         """The key of the tokens of masked values; empty if none is set."""
         return self._variables.get(MASK_KEY, "")
 
+    @property
+    def keys(self) -> AwsKeys | None:
+        """The keys of the configuration; None for AWS's own credential chain."""
+        if self.key and self.secret:
+            return AwsKeys(self.key, self.secret, self.session_token)
+        return None
+
     def aws(self, region: str) -> AwsSettings:
         """The settings of a Glue client in a region."""
         return AwsSettings(
@@ -194,12 +209,12 @@ class CollectorSettings(BaseModel):
         """
         given = {name: value for name, value in values.items() if value not in ("", None)}
         variables = local_variables()
-        merged = {**_fields(variables), **given}
+        merged = {**read_group("collector", cls, variables), **given}
         try:
             if names := split_names(merged.get("secrets") or []):
                 regions = split_names(merged.get("regions") or [])
                 variables = {**stored_variables(names, variables, regions, secrets), **variables}
-                merged = {**_fields(variables), **given}
+                merged = {**read_group("collector", cls, variables), **given}
             settings = cls.model_validate(merged)
             for region in settings.regions:
                 AwsSettings(region=region)
@@ -273,15 +288,3 @@ def load_config(path: str | os.PathLike[str], warn: Callable[[str], None] = logg
 def collector_variables() -> dict[str, str]:
     """The variable of each key."""
     return {name: f"{VARIABLES}{name.upper()}" for name in CollectorSettings.model_fields}
-
-
-def _fields(variables: Mapping[str, str]) -> dict[str, Any]:
-    """The keys that variables set."""
-    found: dict[str, Any] = {
-        name: variables[variable]
-        for name, variable in collector_variables().items()
-        if variables.get(variable)
-    }
-    if "mask_classes" in found:
-        found["mask_classes"] = split_names(found["mask_classes"])
-    return found

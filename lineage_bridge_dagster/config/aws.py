@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.session
@@ -17,7 +17,7 @@ from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshabl
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 from botocore.loaders import Loader, create_loader
 
-from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -30,17 +30,6 @@ _READ_TIMEOUT_SECONDS = 30
 #: Attempts per call within botocore. Few, because a write that is retried without a new read conflicts with
 #: itself; the pushes to tables have none of them, since they read again before each attempt of their own.
 _ATTEMPTS = 4
-
-
-class AwsKeys(NamedTuple):
-    """Keys that were handed over rather than found by AWS's own credential chain."""
-
-    access_key: str
-    secret_key: str
-    session_token: str | None = None
-
-    def __repr__(self) -> str:
-        return f"AwsKeys('...{self.access_key[-4:]}')"
 
 
 def aws_session(

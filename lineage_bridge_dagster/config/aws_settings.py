@@ -1,8 +1,8 @@
-"""The settings of the AWS account and region."""
+"""Which AWS account and region are used, and with which keys."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -35,3 +35,14 @@ class AwsSettings(BaseModel):
         description="AWS account id of the catalog, in quotes; by default the caller's account.",
         examples=['"111122223333"'],
     )
+
+
+class AwsKeys(NamedTuple):
+    """Keys that were handed over rather than found by AWS's own credential chain."""
+
+    access_key: str
+    secret_key: str
+    session_token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"AwsKeys('...{self.access_key[-4:]}')"

@@ -41,7 +41,8 @@ def split_names(value: str | list[str]) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _split(value: object) -> object:
+def as_names(value: object) -> object:
+    """The names in a text that separates them by commas, for a validator; anything else as it is."""
     is_names = isinstance(value, str) or (
         isinstance(value, list) and all(isinstance(part, str) for part in value)
     )
@@ -62,7 +63,7 @@ else:
     #: A list, or one text with commas in it.
     NameList = Annotated[
         list[str],
-        BeforeValidator(_split),
+        BeforeValidator(as_names),
         WithJsonSchema(
             {
                 "type": ["string", "array"],

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.collector.delta import Delta
 from lineage_bridge_dagster.collector.files import ExtractFiles
-from lineage_bridge_dagster.collector.known import SeenFile
+from lineage_bridge_dagster.collector.identifiers import SeenFile
 from lineage_bridge_dagster.collector.layout import Kind
 from lineage_bridge_dagster.collector.marks import Identifier, State, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region

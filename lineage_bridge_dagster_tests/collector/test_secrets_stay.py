@@ -14,7 +14,7 @@ import pytest
 from lineage_bridge_dagster.collector.landing import landing_of
 from lineage_bridge_dagster.collector.settings import CollectorSettings, LandingSettings
 from lineage_bridge_dagster.collector.variables import LANDING_SAS
-from lineage_bridge_dagster.config.aws import AwsKeys
+from lineage_bridge_dagster.config.aws_settings import AwsKeys
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION

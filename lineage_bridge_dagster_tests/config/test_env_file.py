@@ -97,6 +97,6 @@ def test_the_doctor_says_which_file_sets_what(project: Path, monkeypatch: pytest
     monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS", "hunter2")
     (finding,) = env_file_read(Context())
     assert finding.result == (
-        f"{project / '.env'} sets AWS_PROFILE, LINEAGE_BRIDGE_SECRETS. The environment has other values of "
-        "AWS_REGION, which win."
+        f"{project / '.env'} sets AWS_PROFILE, LINEAGE_BRIDGE_SECRETS. The environment sets AWS_REGION "
+        "differently and takes precedence."
     )

@@ -16,8 +16,8 @@ from botocore.exceptions import BotoCoreError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import THROTTLING_CODES
 from lineage_bridge_dagster.catalogs.glue.fields import report_unknown_fields
 from lineage_bridge_dagster.catalogs.pace import Pace
-from lineage_bridge_dagster.config.aws import AwsKeys, aws_session, client_config
-from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.aws import aws_session, client_config
+from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY
 from lineage_bridge_dagster.errors import ConfigurationError
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from lineage_bridge_dagster.collector.assets.extract import extract_assets
 from lineage_bridge_dagster.collector.assets.fields import CollectorConfig
 from lineage_bridge_dagster.collector.assets.jobs import approve_job, collect_job, daily_schedule
-from lineage_bridge_dagster.collector.assets.moving import mark_asset
+from lineage_bridge_dagster.collector.assets.mark_asset import mark_asset
 from lineage_bridge_dagster.collector.assets.scaffold import CollectorScaffolder
 from lineage_bridge_dagster.collector.assets.source import IN_DAGSTER, CollectorSource, file_prefix
 from lineage_bridge_dagster.collector.assets.upload import approval_asset, landing_asset

@@ -57,6 +57,4 @@ class CollectorConfig(YamlSection):
         given.pop("landing", None)
         if landing := self.landing.given():
             given["landing"] = landing
-        if isinstance(classes := given.get("mask_classes"), str):
-            given["mask_classes"] = [each.strip() for each in classes.split(",") if each.strip()]
         return given

@@ -12,13 +12,13 @@ from pathlib import Path
 from dagster import AssetKey, AssetMaterialization, DagsterInstance
 
 from lineage_bridge_dagster.collector.assets.metadata import MARK
-from lineage_bridge_dagster.collector.marks import MarkFile, State, checked, state_name
+from lineage_bridge_dagster.collector.marks import MarkFile, Marks, State, checked, state_name
 
 #: Moves that are read back. Runs at the same time may record theirs in another order.
 _EVENTS = 25
 
 
-class InstanceMarks:
+class InstanceMarks(Marks):
     """A mark in Dagster's instance.
 
     Args:
@@ -28,7 +28,7 @@ class InstanceMarks:
     """
 
     def __init__(self, prefix: str, instance: DagsterInstance, key: AssetKey, folder: Path) -> None:
-        self.prefix = prefix
+        super().__init__(prefix)
         self._instance = instance
         self._key = key
         self._states = MarkFile(prefix, folder)
@@ -37,7 +37,7 @@ class InstanceMarks:
     def location(self) -> str:
         return f"the asset {self._key.to_user_string()}"
 
-    def read(self) -> str | None:
+    def _read(self) -> tuple[str | None, str]:
         found = []
         for record in self._instance.fetch_materializations(self._key, limit=_EVENTS).records:
             event = record.asset_materialization
@@ -46,8 +46,8 @@ class InstanceMarks:
                 found.append(checked(str(value.value), self.location))
         mark = max(found, default=None)
         if mark and (self._states.folder / state_name(self.prefix, mark)).is_file():
-            return mark
-        return None
+            return mark, ""
+        return None, ""
 
     def state(self, mark: str) -> State | None:
         return self._states.state(mark)
@@ -58,13 +58,6 @@ class InstanceMarks:
     def remove_older(self, mark: str) -> None:
         self._states.remove_older(mark)
 
-    def publish(self, mark: str) -> str:
-        mark = checked(mark, "The mark")
-        published = self.read()
-        if published is not None and published >= mark:
-            # A process that ended after it moved the mark has left them.
-            self.remove_older(published)
-            return published
+    def _write(self, mark: str, version: str) -> bool:  # noqa: ARG002 - of moves, the furthest counts
         self._instance.report_runless_asset_event(AssetMaterialization(self._key, metadata={MARK: mark}))
-        self.remove_older(mark)
-        return mark
+        return True

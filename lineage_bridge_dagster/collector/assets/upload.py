@@ -15,8 +15,8 @@ from pydantic import Field
 
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.collector.assets.extract import APPROVED
+from lineage_bridge_dagster.collector.assets.mark_asset import move_mark
 from lineage_bridge_dagster.collector.assets.metadata import CollectorMetadata
-from lineage_bridge_dagster.collector.assets.moving import move_mark
 from lineage_bridge_dagster.collector.assets.records import approval_of_day, is_last_extract, manifest_of_day
 from lineage_bridge_dagster.collector.assets.source import CollectorSource
 from lineage_bridge_dagster.collector.landing import landing_of, upload

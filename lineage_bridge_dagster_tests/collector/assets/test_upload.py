@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,15 @@ def lands(landing: Path) -> dict[str, Any]:
 @pytest.fixture
 def approves(lands: dict[str, Any]) -> dict[str, Any]:
     return {**lands, "require_approval": True}
+
+
+@pytest.fixture
+def extracted(location: MakeLocation, catalog: Catalog, approves: dict[str, Any]) -> Iterator[Location]:
+    """A collector whose extract waits for an approval."""
+    catalog.create("orders", "sales")
+    with location(approves) as loaded:
+        loaded.run()
+        yield loaded
 
 
 def names(folder: Path) -> set[str]:
@@ -112,77 +122,60 @@ def test_crash_between_upload_and_mark_repeats(
 
 
 def test_extract_waits_for_an_approval_of_its_manifest(
-    location: MakeLocation, catalog: Catalog, approves: dict[str, Any], landing: Path, tmp_path: Path
+    extracted: Location, landing: Path, tmp_path: Path
 ) -> None:
-    catalog.create("orders", "sales")
-    with location(approves) as loaded:
-        loaded.run()
-        assert (names(landing), loaded.mark(), check(loaded)) == (set(), None, "waits")
-        loaded.run(job=APPROVE, run_config=approval(approved_by="Ada", note="looked at all of it"))
-        assert names(landing) == names(tmp_path / "files")
-        assert check(loaded) == "passed"
-        manifest = loaded.last("manifest")
-        approved = loaded.last("approval")
-        assert value(approved, "collector/manifest_sha256") == value(manifest, "collector/manifest_sha256")
-        assert value(approved, "collector/approved_by") == "Ada"
-        assert value(loaded.last("landing"), "collector/approved_by") == "Ada"
-        assert loaded.mark() == value(manifest, "collector/range_end")
+    assert (names(landing), extracted.mark(), check(extracted)) == (set(), None, "waits")
+    extracted.run(job=APPROVE, run_config=approval(approved_by="Ada", note="looked at all of it"))
+    assert names(landing) == names(tmp_path / "files")
+    assert check(extracted) == "passed"
+    manifest = extracted.last("manifest")
+    approved = extracted.last("approval")
+    assert value(approved, "collector/manifest_sha256") == value(manifest, "collector/manifest_sha256")
+    assert value(approved, "collector/approved_by") == "Ada"
+    assert value(extracted.last("landing"), "collector/approved_by") == "Ada"
+    assert extracted.mark() == value(manifest, "collector/range_end")
 
 
 def upload_alone(loaded: Location, *, ok: bool) -> Any:
     return loaded.run(job="__ASSET_JOB", ok=ok, asset_selection=[AssetKey(["collector", SERVER, "landing"])])
 
 
-def test_upload_without_an_approval_is_refused(
-    location: MakeLocation, catalog: Catalog, approves: dict[str, Any], landing: Path
-) -> None:
-    catalog.create("orders", "sales")
-    with location(approves) as loaded:
-        loaded.run()
-        assert "Nobody has approved" in failure(upload_alone(loaded, ok=False))
-        assert (names(landing), loaded.mark()) == (set(), None)
+def test_upload_without_an_approval_is_refused(extracted: Location, landing: Path) -> None:
+    assert "Nobody has approved" in failure(upload_alone(extracted, ok=False))
+    assert (names(landing), extracted.mark()) == (set(), None)
 
 
 def test_upload_is_refused_when_the_day_was_extracted_again_since_its_approval(
-    location: MakeLocation, catalog: Catalog, approves: dict[str, Any], landing: Path
+    extracted: Location, landing: Path
 ) -> None:
-    catalog.create("orders", "sales")
-    with location(approves) as loaded:
-        loaded.run()
-        loaded.run(job=APPROVE)
-        before, mark = names(landing), loaded.mark()
-        loaded.run()
-        assert check(loaded) == "waits"
-        assert "another one than was approved" in failure(upload_alone(loaded, ok=False))
-        assert (names(landing), loaded.mark()) == (before, mark)
+    extracted.run(job=APPROVE)
+    before, mark = names(landing), extracted.mark()
+    extracted.run()
+    assert check(extracted) == "waits"
+    assert "another one than was approved" in failure(upload_alone(extracted, ok=False))
+    assert (names(landing), extracted.mark()) == (before, mark)
 
 
 def test_approval_is_refused_for_files_that_were_changed_or_are_not_those_that_were_looked_at(
-    location: MakeLocation, catalog: Catalog, approves: dict[str, Any], landing: Path, tmp_path: Path
+    extracted: Location, landing: Path, tmp_path: Path
 ) -> None:
-    catalog.create("orders", "sales")
-    with location(approves) as loaded:
-        loaded.run()
-        other = loaded.run(job=APPROVE, ok=False, run_config=approval(manifest_sha256="0" * 64))
-        assert "not the one that was looked at" in failure(other)
-        tables = next((tmp_path / "files").glob("acme_tables_*.csv"))
-        tables.write_text(tables.read_text() + "more\r\n")
-        assert "is not what the extract wrote" in failure(loaded.run(job=APPROVE, ok=False))
-        assert names(landing) == set()
+    other = extracted.run(job=APPROVE, ok=False, run_config=approval(manifest_sha256="0" * 64))
+    assert "not the one that was looked at" in failure(other)
+    tables = next((tmp_path / "files").glob("acme_tables_*.csv"))
+    tables.write_text(tables.read_text() + "more\r\n")
+    assert "is not what the extract wrote" in failure(extracted.run(job=APPROVE, ok=False))
+    assert names(landing) == set()
 
 
 def test_file_that_was_changed_after_its_approval_is_not_uploaded(
-    location: MakeLocation, catalog: Catalog, approves: dict[str, Any], landing: Path, tmp_path: Path
+    extracted: Location, landing: Path, tmp_path: Path
 ) -> None:
-    catalog.create("orders", "sales")
-    with location(approves) as loaded:
-        loaded.run()
-        key = AssetKey(["collector", SERVER, "approval"])
-        loaded.run(job="__ASSET_JOB", asset_selection=[key])
-        manifest = next((tmp_path / "files").glob("acme_manifest_*.json"))
-        manifest.write_text(manifest.read_text() + " ")
-        assert "its SHA-256 differs" in failure(upload_alone(loaded, ok=False))
-        assert (names(landing), loaded.mark()) == (set(), None)
+    key = AssetKey(["collector", SERVER, "approval"])
+    extracted.run(job="__ASSET_JOB", asset_selection=[key])
+    manifest = next((tmp_path / "files").glob("acme_manifest_*.json"))
+    manifest.write_text(manifest.read_text() + " ")
+    assert "its SHA-256 differs" in failure(upload_alone(extracted, ok=False))
+    assert (names(landing), extracted.mark()) == (set(), None)
 
 
 def test_run_that_extracts_does_not_approve_its_own_files(
@@ -196,13 +189,8 @@ def test_run_that_extracts_does_not_approve_its_own_files(
 
 
 @pytest.mark.parametrize("tag", ["dagster/schedule_name", "dagster/sensor_name"])
-def test_only_a_person_approves(
-    location: MakeLocation, catalog: Catalog, approves: dict[str, Any], tag: str
-) -> None:
-    catalog.create("orders", "sales")
-    with location(approves) as loaded:
-        loaded.run()
-        assert "only a person approves" in failure(loaded.run(job=APPROVE, ok=False, tags={tag: "nightly"}))
+def test_only_a_person_approves(extracted: Location, tag: str) -> None:
+    assert "only a person approves" in failure(extracted.run(job=APPROVE, ok=False, tags={tag: "nightly"}))
 
 
 def test_older_day_that_is_approved_later_does_not_move_the_mark_back(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from lineage_bridge_dagster.collector.marks import Identifier
 
 
-class Known:
+class LastIdentifiers:
     """The identifiers of the last extract. Those that are seen are taken out: what is left was not seen."""
 
     def __init__(self, identifiers: Iterable[Identifier]) -> None:
