@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import AliasPath, Field
 
-from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -60,6 +59,4 @@ class ClusterClient:
         self._session = session
 
     def clusters(self, environment: str) -> list[KafkaCluster]:
-        url = self._session.control_url("/cmk/v2/clusters")
-        access = Access("confluent_cloud", (environment,))
-        return list_records(self._session, KafkaCluster, url, access, {"environment": environment})
+        return list_control(self._session, KafkaCluster, "/cmk/v2/clusters", environment)

@@ -11,7 +11,7 @@ from pydantic import AliasPath, Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
-from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.paging import list_control, list_records
 from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
@@ -125,14 +125,11 @@ class FlinkClient:
         self._session = session
 
     def compute_pools(self, environment: str) -> list[ComputePool]:
-        url = self._session.control_url("/fcpm/v2/compute-pools")
-        access = Access("confluent_cloud", (environment,))
-        return list_records(self._session, ComputePool, url, access, {"environment": environment})
+        return list_control(self._session, ComputePool, "/fcpm/v2/compute-pools", environment)
 
     def regions(self) -> list[FlinkRegion]:
         """All regions that offer Flink."""
-        url = self._session.control_url("/fcpm/v2/regions")
-        return list_records(self._session, FlinkRegion, url, Access("confluent_cloud"))
+        return list_control(self._session, FlinkRegion, "/fcpm/v2/regions")
 
     def endpoint(self, key: RegionKey, regions: Iterable[FlinkRegion]) -> str:
         """Return a region's endpoint from the regions list, else by the vendor's naming rule.

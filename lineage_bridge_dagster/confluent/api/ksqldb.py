@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     RequestRejected,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -164,9 +164,7 @@ class KsqldbClient:
         self._session = session
 
     def clusters(self, environment: str) -> list[KsqlCluster]:
-        url = self._session.control_url("/ksqldbcm/v2/clusters")
-        access = Access("confluent_cloud", (environment,))
-        return list_records(self._session, KsqlCluster, url, access, {"environment": environment})
+        return list_control(self._session, KsqlCluster, "/ksqldbcm/v2/clusters", environment)
 
     def contents(self, environment: str, cluster: KsqlCluster) -> KsqlContents:
         """Read streams, tables and queries; malformed ones are left out and reported in `problem`.

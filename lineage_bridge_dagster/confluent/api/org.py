@@ -6,8 +6,7 @@ import re
 
 from pydantic import AliasPath, Field
 
-from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -48,9 +47,7 @@ class OrgClient:
 
     def organizations(self) -> list[Organization]:
         """The key's own organization, always one."""
-        url = self._session.control_url("/org/v2/organizations")
-        return list_records(self._session, Organization, url, Access("confluent_cloud"))
+        return list_control(self._session, Organization, "/org/v2/organizations")
 
     def environments(self) -> list[Environment]:
-        url = self._session.control_url("/org/v2/environments")
-        return list_records(self._session, Environment, url, Access("confluent_cloud"))
+        return list_control(self._session, Environment, "/org/v2/environments")

@@ -42,6 +42,13 @@ def list_records(
     return parse_records(record, items, url.path)
 
 
+def list_control(session: ConfluentSession, record: type[R], path: str, environment: str = "") -> list[R]:
+    """Read a list of the control plane as records, as `list_records`; of one environment if it is given."""
+    access = Access("confluent_cloud", (environment,) if environment else ())
+    params = {"environment": environment} if environment else None
+    return list_records(session, record, session.control_url(path), access, params)
+
+
 def list_items(
     session: ConfluentSession,
     url: httpx.URL,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -34,7 +33,5 @@ class ProviderIntegrationClient:
         self._session = session
 
     def integrations(self, environment: str) -> list[ProviderIntegration]:
-        url = self._session.control_url("/pim/v1/integrations")
-        params = {"environment": environment}
-        found = list_records(self._session, ProviderIntegration, url, Access("confluent_cloud"), params)
+        found = list_control(self._session, ProviderIntegration, "/pim/v1/integrations", environment)
         return [integration for integration in found if integration.config.kind == "AwsIntegrationConfig"]

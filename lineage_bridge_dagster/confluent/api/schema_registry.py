@@ -17,7 +17,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     PartialResponse,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.paging import list_records
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_partial, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -86,9 +86,7 @@ class SchemaRegistryClient:
         self._self_managed = self_managed
 
     def registries(self) -> list[Registry]:
-        url = self._session.control_url("/srcm/v3/clusters")
-        access = Access("confluent_cloud", (self._environment,))
-        return list_records(self._session, Registry, url, access, {"environment": self._environment})
+        return list_control(self._session, Registry, "/srcm/v3/clusters", self._environment)
 
     def latest_schemas(self, registry: Registry) -> list[Schema]:
         """The latest schema of every subject of every context, in one request up to 999 subjects."""

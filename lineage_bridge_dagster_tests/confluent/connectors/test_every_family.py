@@ -42,19 +42,16 @@ _ROUTERS = [
     "io.confluent.connect.transforms.ExtractTopic$Value",
 ]
 _COMMON = [
-    "topics",
-    "topics.regex",
-    "kafka.topic",
-    "topic.prefix",
-    "connection.url",
-    "topic.namespace.map",
-    "query",
-]
-_COMMON += [
-    "transforms.a.regex",
-    "transforms.a.replacement",
-    "transforms.a.topic.format",
-    "table.include.list",
+    *(
+        "topics",
+        "topics.regex",
+        "kafka.topic",
+        "topic.prefix",
+        "connection.url",
+        "topic.namespace.map",
+        "query",
+    ),
+    *("transforms.a.regex", "transforms.a.replacement", "transforms.a.topic.format", "table.include.list"),
 ]
 
 
@@ -106,6 +103,16 @@ def test_every_template_with_its_required_keys_is_read_or_says_what_is_missing()
         assert known or found.warnings or not family.has_dataset, template["file"]
         read += bool(known)
     assert read > 50
+
+
+def test_every_managed_template_has_a_family() -> None:
+    assert len(templates()) > 100
+    for template in templates():
+        direction = template["type"][0].lower()
+        for name in (template["file"], *template["connector_class"]):
+            family = family_of(name)
+            assert family is not None, name
+            assert family.direction == direction, name
 
 
 def test_each_class_has_one_family() -> None:

@@ -1,7 +1,9 @@
 """Whole programs of Confluent's documentation, tutorials and demos, over the schemas that go with them.
 
-In `flink_programs.jsonl`, `columns` are those that `sql` writes into `t`, each with its sources; null where a
-source is outside Kafka or a row is generated, so that no column is named. Statements in `done` came before.
+Those of `flink_table_columns.jsonl` show what schemas, CREATE TABLE and ALTER TABLE each tell of a topic's
+table, by Confluent's pages "CREATE TABLE", "ALTER TABLE" and "Flink SQL examples". In both files, `columns`
+are those that `sql` writes into `t`, each with its sources; null where a source is outside Kafka or a row is
+generated, so that no column is named. Statements in `done` came before.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.columns import flows_of
+from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
@@ -31,12 +33,13 @@ pytestmark = pytest.mark.xdist_group("flink")
 
 PROGRAMS = [
     json.loads(line)
-    for line in Path(__file__).with_name("flink_programs.jsonl").read_text("utf-8").splitlines()
+    for name in ("flink_programs.jsonl", "flink_table_columns.jsonl")
+    for line in Path(__file__).with_name(name).read_text("utf-8").splitlines()
 ]
 TOPICS = (
     *("t", "b", "c", "d", "f", "i", "k", "q", "dl", "ev", "raw_topic", "source_table", "claims", "events"),
     *("clicks", "orders", "customers", "products", "s.customers", "s.orders", "rock", "classical"),
-    *("temps", "movie_views", "traveler_locations"),
+    *("temps", "movie_views", "traveler_locations", "src", "copy"),
 )
 
 
@@ -66,6 +69,8 @@ def test_program_has_the_columns_of_its_source(
     assert list(columns) == list(expected)
     assert columns == {name: columns[name] if of is None else sorted(of) for name, of in expected.items()}
     assert [flow.reason for flow in flows if not flow.complete and expected[flow.column.name]] == []
+    if None not in expected.values():
+        assert further_columns_of(job) == {}
     made_of = {
         names[dst]: sorted(names[source] for source in edge.inputs or ())
         for (src, dst, kind), edge in graph.edges.items()

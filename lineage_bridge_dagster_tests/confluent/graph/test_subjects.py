@@ -7,6 +7,7 @@ Sources: Confluent's pages "Subject name strategy", "Schema contexts" and on man
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def debezium(**more: str) -> Json:
         "database.dbname": "shop",
         "topic.prefix": "p",
         "table.include.list": "public.orders",
-        **{key.replace("__", "."): value for key, value in more.items()},
+        **more,
     }
 
 
@@ -69,274 +70,26 @@ def strategies(value: str = "", key: str = "") -> dict[str, str]:
     }
 
 
-OWN, OTHER = avro(":.team-a:p.public.orders-value", "V", "a"), avro("p.public.orders-value", "V", "b")
-ENVELOPE = avro("p.public.orders.Envelope", "p.public.orders.Envelope", "before", "after")
-
-#: What it shows, connectors, topic's settings, schemas, the subjects of values and keys, the fields shown.
-CASES: list[tuple[str, list[Json], dict[str, str], list[Json], list[str], list[str], list[str]]] = [
-    ("the default", [], {}, [OTHER], ["p.public.orders-value"], [], ["b"]),
-    (
-        "a writer's context",
-        [debezium(schema__context__name="team-a")],
-        {},
-        [OTHER, OWN],
-        [OWN["subject"]],
-        [],
-        ["a"],
-    ),
-    (
-        "written with its dot",
-        [debezium(schema__context__name=".team-a")],
-        {},
-        [OTHER, OWN],
-        [OWN["subject"]],
-        [],
-        ["a"],
-    ),
-    (
-        "the default context by its name",
-        [debezium(schema__context__name="default")],
-        {},
-        [OTHER, OWN],
-        [OTHER["subject"]],
-        [],
-        ["b"],
-    ),
-    (
-        "a context in a converter's URL",
-        [debezium(value__converter__schema__registry__url="https://sr.example/contexts/:.team-a:")],
-        {},
-        [OTHER, OWN],
-        [OWN["subject"]],
-        [],
-        ["a"],
-    ),
-    (
-        "a context with keys",
-        [debezium(schema__context__name="team-a")],
-        {},
-        [OWN, avro(":.team-a:p.public.orders-key", "K", "id"), avro("p.public.orders-key", "K", "x")],
-        [OWN["subject"]],
-        [":.team-a:p.public.orders-key"],
-        ["a"],
-    ),
-    (
-        "a reader's context",
-        [
-            {
-                "connector.class": "S3_SINK",
-                "topics": TOPIC,
-                "s3.bucket.name": "b",
-                "schema.context.name": "team-a",
-            }
-        ],
-        {},
-        [OTHER, OWN],
-        [OWN["subject"]],
-        [],
-        ["a"],
-    ),
-    (
-        "a context without the subject leaves the default one",
-        [debezium(schema__context__name="gone")],
-        {},
-        [OTHER],
-        [OTHER["subject"]],
-        [],
-        ["b"],
-    ),
-    ("one other context", [], {}, [OWN], [OWN["subject"]], [], []),
-    ("several other contexts", [], {}, [OWN, avro(":.b:p.public.orders-value", "V", "b")], [], [], []),
-    (
-        "records of the topic",
-        [],
-        {},
-        [avro(f"{TOPIC}-com.acme.Order", "com.acme.Order", "id")],
-        [f"{TOPIC}-com.acme.Order"],
-        [],
-        ["id"],
-    ),
-    (
-        "records of the topic in one context",
-        [],
-        {},
-        [avro(f":.t:{TOPIC}-com.acme.Order", "com.acme.Order", "id")],
-        [f":.t:{TOPIC}-com.acme.Order"],
-        [],
-        ["id"],
-    ),
-    (
-        "records of the topic in a writer's context",
-        [debezium(schema__context__name="t", **strategies("TopicRecordNameStrategy"))],
-        {},
-        [
-            avro(f":.t:{TOPIC}-{TOPIC}.Envelope", f"{TOPIC}.Envelope", "after"),
-            avro(f":.u:{TOPIC}-{TOPIC}.Envelope", f"{TOPIC}.Envelope", "x"),
-        ],
-        [f":.t:{TOPIC}-{TOPIC}.Envelope"],
-        [],
-        ["after"],
-    ),
-    (
-        "records of the topic in several contexts",
-        [],
-        {},
-        [avro(f":.t:{TOPIC}-A", "A", "id"), avro(f":.u:{TOPIC}-A", "A", "id")],
-        [],
-        [],
-        [],
-    ),
-    (
-        "messages of one file",
-        [],
-        {},
-        [proto(f"{TOPIC}-com.acme.Order"), proto(f"{TOPIC}-com.acme.Refund")],
-        [f"{TOPIC}-com.acme.Order", f"{TOPIC}-com.acme.Refund"],
-        [],
-        [],
-    ),
-    (
-        "a message that is not the first",
-        [],
-        {},
-        [proto(f"{TOPIC}-com.acme.Refund")],
-        [f"{TOPIC}-com.acme.Refund"],
-        [],
-        ["rid"],
-    ),
-    (
-        "a message within a message",
-        [],
-        {},
-        [proto(f"{TOPIC}-com.acme.Refund.Part")],
-        [f"{TOPIC}-com.acme.Refund.Part"],
-        [],
-        ["sku"],
-    ),
-    (
-        "a record that a converter's strategy names",
-        [debezium(**strategies("RecordNameStrategy"))],
-        {},
-        [ENVELOPE, avro("other.Envelope", "other.Envelope", "x")],
-        [ENVELOPE["subject"]],
-        [],
-        ["before", "after"],
-    ),
-    (
-        "records of key and value, of rows that were unwrapped",
-        [debezium(**strategies("RecordNameStrategy", "RecordNameStrategy"))],
-        {},
-        [avro(f"{TOPIC}.Value", f"{TOPIC}.Value", "id"), avro(f"{TOPIC}.Key", f"{TOPIC}.Key", "id")],
-        [f"{TOPIC}.Value"],
-        [f"{TOPIC}.Key"],
-        ["id"],
-    ),
-    (
-        "a record that a transform names",
-        [
-            debezium(
-                transforms="s",
-                transforms__s__type="org.apache.kafka.connect.transforms.SetSchemaMetadata$Value",
-                transforms__s__schema__name="com.acme.Order",
-                **strategies("RecordNameStrategy"),
-            )
-        ],
-        {},
-        [avro("com.acme.Order", "com.acme.Order", "id")],
-        ["com.acme.Order"],
-        [],
-        ["id"],
-    ),
-    (
-        "a record in a context",
-        [debezium(schema__context__name="t", **strategies("RecordNameStrategy"))],
-        {},
-        [avro(f":.t:{TOPIC}.Envelope", f"{TOPIC}.Envelope", "after"), ENVELOPE],
-        [f":.t:{TOPIC}.Envelope"],
-        [],
-        ["after"],
-    ),
-    (
-        "a record of no connector",
-        [],
-        {"confluent.value.subject.name.strategy": STRATEGY + "RecordNameStrategy"},
-        [ENVELOPE, OTHER],
-        [],
-        [],
-        [],
-    ),
-    (
-        "the topic's own strategy is above a connector's",
-        [debezium(**strategies("RecordNameStrategy"))],
-        {"confluent.value.subject.name.strategy": STRATEGY + "TopicNameStrategy"},
-        [ENVELOPE, OTHER],
-        [OTHER["subject"]],
-        [],
-        ["b"],
-    ),
-    (
-        "keys are no values: Debezium's",
-        [],
-        {},
-        [
-            avro(f"{TOPIC}-{TOPIC}.Envelope", f"{TOPIC}.Envelope", "after"),
-            avro(f"{TOPIC}-{TOPIC}.Key", f"{TOPIC}.Key", "id"),
-        ],
-        [f"{TOPIC}-{TOPIC}.Envelope"],
-        [f"{TOPIC}-{TOPIC}.Key"],
-        ["after"],
-    ),
-    (
-        "keys are no values: beside the record of their name",
-        [],
-        {},
-        [avro(f"{TOPIC}-a.Sale", "a.Sale", "id"), avro(f"{TOPIC}-a.SaleKey", "a.SaleKey", "k")],
-        [f"{TOPIC}-a.Sale"],
-        [f"{TOPIC}-a.SaleKey"],
-        ["id"],
-    ),
-    (
-        "keys are no values: of the topic's name",
-        [],
-        {},
-        [avro(f"{TOPIC}-a.OrderKey", "a.OrderKey", "k")],
-        [],
-        [f"{TOPIC}-a.OrderKey"],
-        [],
-    ),
-    (
-        "a value whose name ends so",
-        [],
-        {},
-        [avro(f"{TOPIC}-a.ApiKey", "a.ApiKey", "k")],
-        [f"{TOPIC}-a.ApiKey"],
-        [],
-        ["k"],
-    ),
+#: What it shows; connectors, as far as they differ from `debezium`; the topic's settings; schemas, each as
+#: the arguments of `avro`, or a subject of `BOTH`; the subjects of values and of keys; the fields shown.
+CASES = [
+    json.loads(line) for line in Path(__file__).with_name("subjects.jsonl").read_text("utf-8").splitlines()
 ]
 
 
-@pytest.mark.parametrize(
-    ("connectors", "configs", "schemas", "values", "keys", "fields"),
-    [case[1:] for case in CASES],
-    ids=[case[0] for case in CASES],
-)
-def test_subjects_of_a_topic(
-    world: FakeConfluent,
-    parser: FlinkSqlParser,
-    connectors: list[Json],
-    configs: dict[str, str],
-    schemas: list[Json],
-    values: list[str],
-    keys: list[str],
-    fields: list[str],
-) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["why"])
+def test_subjects_of_a_topic(world: FakeConfluent, parser: FlinkSqlParser, case: dict[str, Any]) -> None:
+    connectors = [
+        given if "connector.class" in given else debezium(**given) for given in case.get("connectors", ())
+    ]
     routes = world.routes
     routes[kafka_path("lkc-a", "/topics")] = listing(topic(TOPIC))
     routes[kafka_path("lkc-a", "/topics/-/configs")] = listing(
-        *(config(TOPIC, *each) for each in configs.items())
+        *(config(TOPIC, *each) for each in case.get("topic_settings", {}).items())
     )
-    routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = schemas
+    routes["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [
+        avro(*given) if len(given) > 1 else proto(*given) for given in case["schemas"]
+    ]
     routes[connect_path("lkc-a")] = {
         name: entry
         for number, given in enumerate(connectors)
@@ -349,8 +102,10 @@ def test_subjects_of_a_topic(
     for (src, _, kind), edge in found.graph.edges.items():
         if src == node and kind == EdgeType.HAS_SCHEMA:
             subjects[edge.attributes["role"]].append(found.graph.nodes[edge.dst_id].qualified_name)
-    assert subjects == {"value": values, "key": keys}
-    assert [each.name for each in TopicNode.of(found.graph.nodes[node]).schema_fields] == fields
+    assert subjects == {"value": case.get("values", []), "key": case.get("keys", [])}
+    assert [each.name for each in TopicNode.of(found.graph.nodes[node]).schema_fields] == case.get(
+        "fields", []
+    )
 
 
 @pytest.mark.parametrize("strategy", ["", "TopicNameStrategy"])
