@@ -29,8 +29,8 @@ from glue_server import GlueProcess
 from process_tree import ProcessTree
 from synthetic import synthetic
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage.catalog_tables import tables_of
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json

@@ -32,7 +32,7 @@ from glue_server import GlueProcess
 from synthetic import FIELDS, synthetic
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
 from lineage_bridge_dagster_tests.assets.world import REGION

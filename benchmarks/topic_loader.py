@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from orders import KEY_ID, KEY_SCHEMA, VALUE_ID, VALUE_SCHEMA
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName

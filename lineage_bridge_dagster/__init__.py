@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lineage_bridge_dagster.api import chains, discover, push, sql_lineage
     from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
+    from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
     from lineage_bridge_dagster.collector.assets.component import InventoryCollectorComponent
     from lineage_bridge_dagster.component import LineageBridgeComponent
-    from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
     from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
     from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
     from lineage_bridge_dagster.spark.session import SparkResource
@@ -39,7 +39,7 @@ __all__ = [
 #: Where each name is. It is imported when it is first used: modules are also run before the package's
 #: requirements are installed, and one name should not cost the import of all.
 _MODULES = {
-    "CatalogsResource": "lineage_bridge_dagster.config.catalogs_resource",
+    "CatalogsResource": "lineage_bridge_dagster.catalogs.settings.catalogs_resource",
     "ConfluentResource": "lineage_bridge_dagster.assets.resources",
     "GlueResource": "lineage_bridge_dagster.assets.resources",
     "IcebergIOManager": "lineage_bridge_dagster.spark.io.iceberg_manager",

@@ -56,14 +56,14 @@ from lineage_bridge_dagster.automation.state import (
 )
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.upkeep import upkeep_job
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import contradictions
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig, PushConfig
 from lineage_bridge_dagster.collector.assets.component import InventoryCollectorComponent
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import contradictions
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig

@@ -8,11 +8,11 @@ from functools import cache
 
 from pydantic import Field
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog_groups import CatalogGroups
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalog_groups import CatalogGroups
-from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.confluent.settings import ConfluentGroups

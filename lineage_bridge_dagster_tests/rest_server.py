@@ -18,8 +18,8 @@ from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import SortOrder
 from pyiceberg.types import LongType, NestedField
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 
 Json = dict[str, Any]
 TOKEN = {"access_token": "token", "token_type": "bearer", "expires_in": 3600}

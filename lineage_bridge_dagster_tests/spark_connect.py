@@ -16,8 +16,8 @@ import pyspark
 import pytest
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
 from lineage_bridge_dagster.jars.jvm import home

@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.config.unread_variables import is_read
 from lineage_bridge_dagster.lineage import documents

@@ -24,8 +24,8 @@ import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
 from lineage_bridge_dagster.confluent.api.trusted_hosts import trusted_url

@@ -17,10 +17,10 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergColumn, IcebergTable
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import graph_json

@@ -11,7 +11,7 @@ from dagster import AssetExecutionContext, OpExecutionContext
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.assets.run_cache import RunCache
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.specs.names import Names
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dagster_aws.utils import ResourceWithBoto3Configuration
 from pydantic import PrivateAttr
 
 from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.groups import Given, SettingsGroups
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.views import optional_field

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from lineage_bridge_dagster.automation.watched_lists import NamedTables
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.assets.tables import push_failure
 from lineage_bridge_dagster.automation.push_events import push_events, report_markdown
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, UnresolvedAssetJobDefinition

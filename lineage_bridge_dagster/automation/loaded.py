@@ -15,7 +15,7 @@ from lineage_bridge_dagster.assets.checks import TABLEFLOW
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.catalogs.drift import Comparison, compare
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import render

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.glue.glue_catalog import GlueCatalog
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.rest_catalogs import RestCatalogs
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient

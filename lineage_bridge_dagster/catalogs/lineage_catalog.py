@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from lineage_bridge_dagster.catalogs.plans import NoWrite, PlannedChange, TableRevision, Wanted
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.ownership import PushOptions
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig, PushConfig
 from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.instance_file import component_fields, wrong_values
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig

@@ -11,8 +11,8 @@ from lineage_bridge_dagster.catalogs.glue.enrichment import enrich as enrich_fro
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich as enrich_from_catalogs
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs, without_other_catalogs
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import enrich_from_tableflow
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.iceberg import table as iceberg_dataset
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent

@@ -16,7 +16,7 @@ LINEAGE_RUNS = (
     "boto3.s3.transfer",
     "confluent_kafka.admin",
     "dagster_pyspark",
-    "lineage_bridge_dagster.config.catalogs_resource",
+    "lineage_bridge_dagster.catalogs.settings.catalogs_resource",
     "lineage_bridge_dagster.discovery.discover",
     "lineage_bridge_dagster.catalogs.push",
     "lineage_bridge_dagster.spark.chains.write",

@@ -10,7 +10,7 @@ import logging
 import re
 from typing import Any
 
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 #: What Iceberg's Java library does not read.

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.catalogs.iceberg.own_folders import (
     normalized,
 )
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.config.catalog_properties import CATALOG
+from lineage_bridge_dagster.catalogs.settings.catalog_properties import CATALOG
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, open_table
 from lineage_bridge_dagster.spark.java_table import JavaTable
 

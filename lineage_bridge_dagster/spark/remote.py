@@ -16,8 +16,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.config.catalog_properties import CATALOG, GLUE_ENDPOINT, PROFILE, of_catalog
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog_properties import (
+    CATALOG,
+    GLUE_ENDPOINT,
+    PROFILE,
+    of_catalog,
+)
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.extras import needs
 from lineage_bridge_dagster.spark.classic import is_classic

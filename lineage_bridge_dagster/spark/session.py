@@ -16,15 +16,15 @@ from dagster_spark.utils import flatten_dict
 from pydantic import Field
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.catalog_properties import (
+from lineage_bridge_dagster.catalogs.settings.catalog_properties import (
     CATALOG,
     GLUE_ENDPOINT,
     PROFILE,
     REGION,
     of_catalog,
 )
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars.gateway import hide_what_java_gets
 from lineage_bridge_dagster.jars.jvm import home

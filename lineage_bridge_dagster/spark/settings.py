@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_errors import Path

@@ -21,8 +21,8 @@ from dagster.components import ResolvedDefsStateConfig
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.stored_component import STATE, StoredComponent, check_names
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig
-from lineage_bridge_dagster.config.catalogs import contradictions as catalog_contradictions
+from lineage_bridge_dagster.catalogs.settings.catalogs import contradictions as catalog_contradictions
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig
 from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig, ConfluentSettingsResource

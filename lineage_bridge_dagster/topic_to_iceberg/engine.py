@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.stamp import stamp_table
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import summary_of
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.automation import missing_pushes
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.watched_lists import GLUE, TABLEFLOW, ListScope
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType

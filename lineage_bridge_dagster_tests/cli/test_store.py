@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.parquet_folder import dump_folder
 from lineage_bridge_dagster.lineage.sql_policy import limited

@@ -8,10 +8,10 @@ import pytest
 from pydantic import BaseModel
 
 from lineage_bridge_dagster.automation.settings import SensorConfig
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig, PushConfig
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig

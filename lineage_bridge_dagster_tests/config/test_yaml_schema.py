@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from lineage_bridge_dagster.assets.settings import FreshnessConfig
 from lineage_bridge_dagster.automation.settings import SensorConfig
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig, PushConfig
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig, PushConfig
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.config.yaml_schema import expected

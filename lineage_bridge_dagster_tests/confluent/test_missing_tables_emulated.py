@@ -11,7 +11,7 @@ from mypy_boto3_glue.client import GlueClient
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, tableflow_healthy
 from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws

@@ -22,8 +22,8 @@ from starlette.testclient import TestClient
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage import documents
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, order_hops
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain, Hop, chain_of, order_hops, to_json
 from lineage_bridge_dagster.lineage.documents import (
     KEY_CLUSTER_ID,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark import classic, driver, session
 from lineage_bridge_dagster.spark.session import SparkResource, session_conf

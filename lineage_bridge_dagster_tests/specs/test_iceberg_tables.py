@@ -5,7 +5,7 @@ from __future__ import annotations
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergColumn, IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType

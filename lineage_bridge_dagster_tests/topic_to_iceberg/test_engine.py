@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from dagster import AssetKey, DagsterInstance, Definitions, materialize
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from dagster import DagsterInstance
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import Forbidden
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient

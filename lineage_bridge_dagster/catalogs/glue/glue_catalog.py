@@ -25,7 +25,7 @@ from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_u
 from lineage_bridge_dagster.catalogs.glue.writer_traces import facts_of, likely_writer
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
 from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
 from lineage_bridge_dagster.lineage.ids import glue_table_id

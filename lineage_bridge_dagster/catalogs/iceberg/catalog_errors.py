@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lineage_bridge_dagster.config.tableflow_catalog import KEY_VARIABLES
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import KEY_VARIABLES
 
 #: What a message has in it, and what to do then. The messages are AWS's for SigV4, and those of OAuth2 (RFC
 #: 6749, RFC 6750) for tokens.

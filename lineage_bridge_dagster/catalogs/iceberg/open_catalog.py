@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.config.aws import aws_session
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.errors import LineageBridgeError, is_interruption
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
     TablesRead,
     read_tables,
 )
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.carry import STALE_SINCE, stale_since
 from lineage_bridge_dagster.lineage.catalog_facts import CATALOG_SETTINGS, SHOWN_SETTINGS

@@ -32,12 +32,12 @@ from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget, TableRecord
 from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import TAKES_NO_PROPERTIES
 from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_writer
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.ids import iceberg_table_id

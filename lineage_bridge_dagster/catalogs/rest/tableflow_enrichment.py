@@ -11,9 +11,9 @@ from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, read_tables
 from lineage_bridge_dagster.catalogs.rest.enrichment import facts_of, report_of, table_node, unread
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_place
 from lineage_bridge_dagster.lineage.catalog_tables import materializes

@@ -11,9 +11,9 @@ from uuid import UUID
 from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CallError, ConflictError
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_inner
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.tableflow_catalog import KEY_VARIABLES, TABLEFLOW
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import KEY_VARIABLES, TABLEFLOW
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context

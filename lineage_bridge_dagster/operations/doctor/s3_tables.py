@@ -8,8 +8,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.operations.doctor.context import Context

@@ -7,8 +7,8 @@ from typing import Any
 
 from dagster import ResourceDependency
 
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind
 from lineage_bridge_dagster.spark.io.base import TableIOManager

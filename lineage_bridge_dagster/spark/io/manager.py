@@ -7,7 +7,7 @@ from typing import Any
 
 from dagster import ResourceDependency
 
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.iceberg.tableflow_location import is_tableflow_location
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table

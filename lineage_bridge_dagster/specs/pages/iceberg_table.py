@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.lineage.catalog_facts import CatalogFacts
 from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.model import Node

@@ -17,11 +17,11 @@ from lineage_bridge_dagster.catalogs.glue.links import (
     double_quoted,
 )
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
-from lineage_bridge_dagster.config.catalog_properties import pyiceberg_properties, spark_conf
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings, secret_variables
+from lineage_bridge_dagster.catalogs.settings.catalog_properties import pyiceberg_properties, spark_conf
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.config.credentials import variable_of
 from lineage_bridge_dagster.config.glue_iceberg import endpoint_of
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.specs.markdown import fenced
 
 #: Rows that a statement asks for.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.spark.settings import SparkConfig

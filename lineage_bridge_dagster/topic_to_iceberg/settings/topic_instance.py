@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage_bridge_dagster.catalogs.sections import CatalogConfig
+from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig
 from lineage_bridge_dagster.config.instance_file import component_fields, wrong_values
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig

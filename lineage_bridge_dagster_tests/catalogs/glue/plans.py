@@ -7,7 +7,7 @@ from typing import Any
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.documents import LineageDocument, render
 from lineage_bridge_dagster.lineage.model import Graph

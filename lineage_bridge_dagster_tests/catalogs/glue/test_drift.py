@@ -11,7 +11,7 @@ import pytest
 from lineage_bridge_dagster.catalogs.drift import loss_of
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.writer_traces import CRAWLER, DDL_TIME, facts_of, likely_writer
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, PREFIX
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table
 from lineage_bridge_dagster_tests.catalogs.glue.plans import after, document, update

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.catalogs.glue.glue_table import normalize_location
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient

@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.update_plan import plan_update
 from lineage_bridge_dagster.catalogs.plans import Hold, NoChange
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, LineageDocument
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table, raw_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER

@@ -6,7 +6,7 @@ import pytest
 
 from lineage_bridge_dagster.catalogs.glue.update_plan import plan_update
 from lineage_bridge_dagster.catalogs.plans import NoChange, Refuse
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient, glue_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, glue_node

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.aws.application import MAX_GLUE_REQUEST_BYTES
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, KEY_UPSTREAM_TRUNCATED

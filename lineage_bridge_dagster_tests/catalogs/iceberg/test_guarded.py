@@ -16,8 +16,8 @@ from pyiceberg.catalog import Catalog
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.remote_properties import allowed
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import read_tables
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitMarker

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.rest_server import RestServer, running
 

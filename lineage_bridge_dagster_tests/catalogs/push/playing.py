@@ -8,7 +8,7 @@ from typing import Any
 
 import requests
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.push_results import PushStatus, TableResult
 from lineage_bridge_dagster_tests.catalogs.push.histories import Answer, Attempt, History, Push
 from lineage_bridge_dagster_tests.catalogs.push.lineages import Lineage

@@ -23,7 +23,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import StringType
 from requests.adapters import HTTPAdapter
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.server import S3_TABLES, IcebergRest
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope, ScopeReport, Status

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION

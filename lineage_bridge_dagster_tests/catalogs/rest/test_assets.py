@@ -16,8 +16,8 @@ from dagster import AssetCheckEvaluation, AssetKey, DagsterInstance, ExecuteInPr
 from pyiceberg.catalog.rest import RestCatalog
 
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.catalogs import Catalogs
 from lineage_bridge_dagster.discovery.discover import dataset_of
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage import graph_json

@@ -10,9 +10,9 @@ import pytest
 from lineage_bridge_dagster.catalogs.drift import loss_of
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.plans import TableRevision
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_writer
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, LineageDocument
 from lineage_bridge_dagster_tests.catalogs.glue.plans import document
 

@@ -11,9 +11,9 @@ from lineage_bridge_dagster.automation.iceberg_client import IcebergClient
 from lineage_bridge_dagster.automation.watched_lists import NamedTables
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_namespaces
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.discovery.discover import dataset_of
 from lineage_bridge_dagster.lineage.carry import STALE_SINCE, carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of

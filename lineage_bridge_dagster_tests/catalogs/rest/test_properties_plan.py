@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, TableRevision
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import (
     KEY_DIGEST,
     KEY_LAST_SYNCED,

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.rest.enrichment import table_node
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS

@@ -15,14 +15,14 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.errors import AccessDeniedError
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import read_tables
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import without_other_catalogs
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import (
     TAKES_NO_PROPERTIES,
     enrich_from_tableflow,
 )
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.lineage.carry import carry_forward

@@ -13,10 +13,10 @@ from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.watched_lists import ListScope, NamedTables
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
+from lineage_bridge_dagster.catalogs.settings.catalogs import CatalogsSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.catalogs import CatalogsSettings
 from lineage_bridge_dagster.discovery.discover import dataset_of
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.errors import LineageBridgeError

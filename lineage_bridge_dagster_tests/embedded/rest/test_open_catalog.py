@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws

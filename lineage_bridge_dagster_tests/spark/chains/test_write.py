@@ -11,7 +11,7 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.expressions import EqualTo
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.discovery import Discovery

@@ -12,8 +12,8 @@ import pyarrow as pa
 from dagster import AssetIn, AssetKey, asset, materialize
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.config.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.lineage import graph_json

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pyiceberg.catalog import load_catalog
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster_tests.spark.cluster import on_driver

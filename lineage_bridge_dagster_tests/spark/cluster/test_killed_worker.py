@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.spark.cluster import on_driver, test_loading
 from lineage_bridge_dagster_tests.spark.cluster.topic import SCHEMAS, OrdersTopic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster_tests.spark.cluster import on_driver
 from lineage_bridge_dagster_tests.spark.cluster.topic import SCHEMAS, OrdersTopic
 from lineage_bridge_dagster_tests.spark_cluster import ClusterDriver

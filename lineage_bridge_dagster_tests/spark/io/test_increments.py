@@ -19,7 +19,7 @@ from dagster import (
 )
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, current_snapshot

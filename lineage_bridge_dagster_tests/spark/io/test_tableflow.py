@@ -12,8 +12,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from dagster import AssetIn, AssetKey, AssetsDefinition, AssetSpec, Definitions, asset, materialize
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.dagster_internals import assets_beside
 from lineage_bridge_dagster.errors import ConfigurationError

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.schemas.columns import Mode
 from lineage_bridge_dagster.spark.session import spark_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas

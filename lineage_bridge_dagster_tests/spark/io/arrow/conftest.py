@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
+from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
 
 

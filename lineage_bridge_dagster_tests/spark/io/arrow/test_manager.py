@@ -235,7 +235,7 @@ _WITHOUT_SPARK = """
 import sys
 import pyarrow as pa
 from dagster import asset, materialize
-from lineage_bridge_dagster.config.catalogs_resource import CatalogsResource
+from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
 
 @asset(key=["sales", "orders"])

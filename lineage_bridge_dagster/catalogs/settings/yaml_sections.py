@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.catalogs.push_settings import PushSettings
-from lineage_bridge_dagster.config.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type
 

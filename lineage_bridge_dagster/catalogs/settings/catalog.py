@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from lineage_bridge_dagster.config import glue_iceberg, tableflow_catalog
+from lineage_bridge_dagster.catalogs.settings import tableflow_catalog
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW, TableflowPlace
+from lineage_bridge_dagster.config import glue_iceberg
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW, TableflowPlace
 from lineage_bridge_dagster.config.value_types import NameList, Region, RoleArn, Url
 from lineage_bridge_dagster.config.variables import Follows, FromVariables, followed_by
 from lineage_bridge_dagster.errors import ConfigurationError

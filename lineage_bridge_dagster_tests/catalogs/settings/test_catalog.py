@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalog_properties import spark_conf
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog_properties import spark_conf
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.settings import Settings
 

@@ -7,11 +7,11 @@ from typing import Any
 from dagster import ConfigurableResource
 from pydantic import Field, PrivateAttr
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalog_groups import CatalogGroups
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalog_groups import CatalogGroups
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.secrets import CachedSecrets
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 
 
 class CatalogsResource(ConfigurableResource):  # type: ignore[type-arg]

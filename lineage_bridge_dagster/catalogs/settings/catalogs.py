@@ -9,10 +9,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from lineage_bridge_dagster.config import catalog_properties, glue_iceberg, tableflow_catalog
-from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
+from lineage_bridge_dagster.catalogs.settings import catalog_properties, tableflow_catalog
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings, secret_variables
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW, TableflowPlace
+from lineage_bridge_dagster.config import glue_iceberg
 from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW, TableflowPlace
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.errors import ConfigurationError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.config.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.settings import Settings
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
-from lineage_bridge_dagster.config import tableflow_catalog
+from lineage_bridge_dagster.catalogs.settings import tableflow_catalog
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings, secret_variables
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.config.addresses import is_in_clear
-from lineage_bridge_dagster.config.catalog import CatalogSettings, secret_variables
-from lineage_bridge_dagster.config.tableflow_catalog import TABLEFLOW
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: System properties of the AWS SDK for Java.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from lineage_bridge_dagster.config.catalogs import Catalogs
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.unread_variables import is_read
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.settings import Settings

@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 
 from pydantic import Field
 
-from lineage_bridge_dagster.config.catalog import CatalogSettings
-from lineage_bridge_dagster.config.catalogs import Catalogs, CatalogsSettings
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs, CatalogsSettings
+from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.groups import SettingsGroups
-from lineage_bridge_dagster.config.tableflow_catalog import TableflowPlace
 
 
 class CatalogGroups(SettingsGroups):

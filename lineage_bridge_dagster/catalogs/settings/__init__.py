@@ -1,0 +1,1 @@
+"""What configures catalogs, and the pushes to them."""
