@@ -51,11 +51,11 @@ def glue_client(
     Args:
         settings: the region, endpoint, credentials and catalog. A `role_arn` is assumed with credentials that
             renew themselves.
-        pace: of all calls of the client; a new one by default.
+        pace: limits all calls of the client; a new one by default.
         keys: used instead of the credentials that AWS's own chain finds.
-        external_id: what the trust policy of the role asks for, if it does.
-        unknown_fields: report fields that botocore does not know, which whoever writes tables must know of.
-            It takes as long as what botocore does with a response.
+        external_id: the external ID that the trust policy of the role requires, if it does.
+        unknown_fields: report fields that botocore does not know, as whoever writes tables needs. It takes as
+            long as botocore's own parsing of a response.
 
     Raises:
         ConfigurationError: no region is set, the profile is unknown, or the endpoint is malformed.

@@ -1,8 +1,8 @@
 """PyIceberg's catalogs, in which neither a server nor a table names code, hosts or local files.
 
 PyIceberg loads the classes that properties name, whoever wrote them, and hands the whole of a catalog's
-properties to the class that reads files. So each catalog here is of PyIceberg's own class with `Guarded`
-before it, through which every table is loaded, created and committed to. `remote_properties` has the rules.
+properties to the class that reads files. So each catalog here is a subclass of PyIceberg's with `Guarded`
+first, through which every table is loaded, created and committed to. `remote_properties` has the rules.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 class StoredFiles(PyArrowFileIO):
-    """Files in object stores: a catalog's tables reach none of this machine, nor of a Hadoop cluster."""
+    """Reads and writes object stores alone: no table of a catalog opens a file of this machine or of HDFS."""
 
     def _initialize_local_fs(self) -> FileSystem:
         if _is_local(str(self.properties.get("warehouse") or "")):
@@ -61,7 +61,7 @@ class StoredFiles(PyArrowFileIO):
 
 
 class OwnMetadata:
-    """What deletes a table's old metadata files, and no other file, whatever its log of them lists."""
+    """Deletes a table's own old metadata files, and no other file that its metadata log may list."""
 
     def __init__(self, io: FileIO, uuid: UUID) -> None:
         self._io = io
@@ -83,7 +83,7 @@ class GuardedTable(Table):
     """A table whose properties name no code that runs here.
 
     Attributes:
-        left_out: Its properties, and what the server says of it, that are not heeded.
+        left_out: Names of properties, the table's or the server's, that are ignored.
     """
 
     left_out: tuple[str, ...] = ()
@@ -94,11 +94,11 @@ class GuardedTable(Table):
 
 
 class Guarded(Catalog):
-    """How a catalog differs from PyIceberg's own class.
+    """What a catalog adds to PyIceberg's own class.
 
     Attributes:
         own: The properties of our own configuration.
-        left_out: What the server says of the catalog that is not heeded.
+        left_out: Names of properties from the server that are ignored.
     """
 
     own: Mapping[str, Any]
@@ -111,7 +111,7 @@ class Guarded(Catalog):
         return _files({}, self.own, location)
 
     def _update_and_stage_table(self, current_table: Table | None, *args: Any) -> StagedTable:
-        """A commit of a catalog without a server, which keeps the properties that it does not heed."""
+        """A commit by a catalog without a server, which keeps the properties that it ignores."""
         kept = {} if current_table is None else _code(current_table.metadata, self.own)
         if current_table is not None and kept:
             current_table = copy.copy(current_table)
@@ -122,9 +122,9 @@ class Guarded(Catalog):
         return staged
 
     def _delete_old_metadata(self, io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:  # type: ignore[override]
-        """Delete what a commit took out of the table's log of metadata files, if it is the table's.
+        """Delete the metadata files that a commit took out of the table's log, if they are the table's own.
 
-        PyIceberg deletes whatever the log listed, and so files of any table that our credentials reach.
+        PyIceberg deletes whatever the log lists, even files of other tables that our credentials reach.
         """
         own = OwnMetadata(io, base.table_uuid)
         super()._delete_old_metadata(own, base, metadata)  # type: ignore[arg-type]
@@ -173,7 +173,7 @@ class GuardedRestCatalog(Guarded, RestCatalog):
         raise NotImplementedError("Tables are created in one call.")
 
     def _said(self, response: TableResponse) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """What the server says of a table's files that is heeded, and what is not."""
+        """The server's properties for a table's files that are accepted, and the names of the others."""
         credential = self._resolve_storage_credentials(
             response.storage_credentials, response.metadata_location
         )

@@ -28,11 +28,11 @@ class CatalogError(LineageBridgeError):
 
 
 def open_catalog(catalogs: Catalogs, name: str) -> Catalog:
-    """Open a catalog in PyIceberg. A REST catalog is asked for its configuration, others for nothing.
+    """Open a catalog in PyIceberg. A REST catalog is asked for its configuration; others are not called.
 
-    The identity is that of all AWS clients here. The credentials of a `role_arn` or a `profile` sign requests
-    for as long as they are renewed, but read and write files of tables for as long as they are valid (an hour
-    for most roles), unless the catalog vends others: open the catalog again for each run.
+    The identity is the one that all AWS clients here use. Credentials of a `role_arn` or a `profile` renew
+    themselves where they sign requests, but not where they read and write files of tables: there they are
+    valid for an hour with most roles, unless the catalog vends others: open the catalog again for each run.
 
     Raises:
         ConfigurationError: there is no such catalog, a secret is missing, or no AWS region is set.
@@ -66,7 +66,7 @@ def catalog_errors(name: str, *, tableflow: bool = False) -> Iterator[None]:
         yield
     except CommitStateUnknownException:
         raise
-    # A ValueError is of an answer that is not a catalog's, such as a proxy's page.
+    # A ValueError means that something other than a catalog answered, such as a proxy's page.
     except (RESTError, RequestException, BotoCoreError, ClientError, ValueError) as error:
         text = str(error) or type(error).__name__
         raise CatalogError(

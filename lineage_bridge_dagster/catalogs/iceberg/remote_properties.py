@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-#: What a server may say about requests to itself. Where these have a host, it is checked separately.
+#: What a server may configure about requests to itself. A host in one of these is checked separately.
 _ROUTING = frozenset(
     {
         "namespace-separator",
@@ -41,7 +41,7 @@ _ROUTING = frozenset(
 )
 
 _S3_KEYS = ("s3.access-key-id", "s3.secret-access-key")
-#: Our own credentials for a store, which no credentials that a server vends are mixed with.
+#: Our own credentials for a store, which are never mixed with those that a server vends.
 _OWN_CREDENTIALS: Mapping[str, tuple[str, ...]] = {
     "s3.access-key-id": (
         *_S3_KEYS,
@@ -61,7 +61,7 @@ HOSTS: Mapping[str, tuple[str, ...]] = {
     "adls.blob-storage-authority": ("adls.sas-token",),
     "adls.dfs-storage-authority": ("adls.sas-token",),
 }
-#: Metadata services of clouds that are not at a link-local address.
+#: Metadata services of clouds whose addresses are not link-local.
 _METADATA_HOSTS = frozenset(
     {
         "100.100.100.200",
@@ -73,11 +73,11 @@ _METADATA_HOSTS = frozenset(
         "metadata.google.internal",
     }
 )
-#: Properties that become part of a host name, so that no other host may be hidden in them.
+#: Properties that become part of a host name: they must not smuggle in another host.
 _NAME = re.compile(r"[A-Za-z0-9-]{1,63}")
 _HOST_PARTS = frozenset({"s3.region", "client.region", "adls.account-name"})
 
-#: What else a server may vend for files.
+#: What else a server may vend for access to files.
 _STORAGE = frozenset(
     {
         *_S3_KEYS,
@@ -101,7 +101,7 @@ _STORAGE = frozenset(
 )
 _SAS_TOKEN = re.compile(r"adls\.sas-token(?:\..+)?")
 
-#: Properties of ours that files are never read or written with: what opens the catalog itself.
+#: Our own properties that open the catalog, and are never passed on to what reads and writes files.
 _CATALOGS_OWN = frozenset(
     {
         "audience",
@@ -119,21 +119,21 @@ _CATALOGS_OWN = frozenset(
 )
 #: What a signer of requests to S3 needs of it, where our own configuration names one.
 _FOR_SIGNER = frozenset({"auth.manager", "token", "uri"})
-#: Where that is: an address, and a path below it.
+#: The signer's address, and a path below it.
 _SIGNER = frozenset({"s3.signer.uri", "s3.signer.endpoint"})
 
 #: A table's properties that name a class, such as `py-io-impl` and `write.location-provider.impl`.
 _TABLE_CODE = re.compile(r".+[.-]impl", re.IGNORECASE)
-#: A server's that name code to load, for PyIceberg and for Iceberg's Java library, or how to sign in.
+#: A server's properties that name code to load, in PyIceberg or Iceberg's Java library, or how to sign in.
 _CODE = re.compile(
     r".+[.-](?:impl|class|factory|provider|reporter|signer)|auth(?:\..+)?|rest\.(?:auth\..+|sigv4-enabled)",
     re.IGNORECASE,
 )
-#: A server's that choose a host, a proxy or an identity.
+#: A server's properties that choose a host, a proxy or an identity.
 _PLACE = re.compile(
     r"(?:.+[.-])?(?:uri|endpoint|host|authority|profile-name|role-arn|credential)", re.IGNORECASE
 )
-#: Of these, what servers send to clients of every language, and nothing here reads.
+#: Those of them that servers send to every client, and that nothing here reads.
 _UNREAD = re.compile(r".+refresh-credentials-endpoint")
 
 
@@ -143,7 +143,7 @@ def is_code(key: str) -> bool:
 
 
 def code_in(properties: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[str, ...]:
-    """A table's properties that name code, sorted, but for those that our own configuration has alike.
+    """A table's properties that name code, sorted, except for those that our own configuration sets alike.
 
     >>> code_in({"py-io-impl": "acme.Files", "owner": "team"}, {})
     ('py-io-impl',)
@@ -164,17 +164,17 @@ def without_code(properties: Mapping[str, Any], own: Mapping[str, Any]) -> dict[
 
 
 def divided(said: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a server says of itself: how it is asked, and everything else."""
+    """A server's properties, divided into those about requests to it and all others."""
     routing = {key: value for key, value in said.items() if key in _ROUTING}
     return routing, {key: value for key, value in said.items() if key not in _ROUTING}
 
 
 def allowed(said: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What a server says that is heeded, and the names of what is not and would matter, sorted.
+    """The server's properties that are accepted, and the names of rejected ones that matter, sorted.
 
     Args:
-        said: The server's properties, all that concern one table or the catalog.
-        own: Those of our own configuration. What both say alike is heeded.
+        said: The server's properties for one table, or for the catalog.
+        own: Those of our own configuration. A property that both set alike is accepted.
     """
     vended = _has({key for key, value in said.items() if value})
 
@@ -223,7 +223,7 @@ def for_files(own: Mapping[str, Any], vended: Mapping[str, Any]) -> dict[str, An
 
 
 def _has(keys: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a key is among these; a SAS token may be of one account, whose name follows."""
+    """Whether a key is among these; the key of a SAS token may end with the name of its account."""
     found = set(keys)
     return lambda key: key in found or any(each.startswith(f"{key}.") for each in found)
 

@@ -41,8 +41,8 @@ class IcebergTable:
         location: The folder of the table.
         snapshot_id: Of the current snapshot; None before the first commit of rows.
         committed_ms: When that was made, in Unix milliseconds.
-        rows: That the snapshot counts; None if it does not.
-        left_out: What the table says that only our own configuration may, and that is not heeded.
+        rows: As the snapshot counts them; None if it does not.
+        left_out: Names of its properties that only our own configuration may set, and that are ignored.
     """
 
     namespace: tuple[str, ...]
@@ -71,8 +71,8 @@ class TablesRead:
         errors: One for each namespace that could not be listed.
         failed: The error of each table that could not be loaded.
         listed: Names of tables that were only listed.
-        left_out: What the catalog and its tables say that only our own configuration may, each after the
-            name of who says it.
+        left_out: Names of properties that only our own configuration may set, each line after the catalog or
+            the table that sets them.
     """
 
     tables: tuple[IcebergTable, ...]
