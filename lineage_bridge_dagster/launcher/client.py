@@ -33,14 +33,14 @@ class ForkServer:
     """A running fork server, started with this object and used from any thread.
 
     Args:
-        groups: modules to import; the first group before the first fork.
+        modules: modules to import before the first fork.
         on_exit: called for each process that has ended, one after the other, in a thread of its own.
 
     Raises:
         ForkServerError: it could not be started.
     """
 
-    def __init__(self, groups: Sequence[Sequence[str]], on_exit: Callable[[Exited], None]) -> None:
+    def __init__(self, modules: Sequence[str], on_exit: Callable[[Exited], None]) -> None:
         self._on_exit = on_exit
         self._replies: queue.SimpleQueue[Reply | None] = queue.SimpleQueue()
         self._exits: queue.SimpleQueue[Exited | None] = queue.SimpleQueue()
@@ -49,8 +49,7 @@ class ForkServer:
             self._channel, theirs = Pipe()
             with theirs:
                 number = theirs.fileno()
-                texts = [",".join(modules) for modules in groups]
-                command = [sys.executable, "-m", "lineage_bridge_dagster.launcher", str(number), *texts]
+                command = [sys.executable, "-m", "lineage_bridge_dagster.launcher", str(number), *modules]
                 self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[number])
         except OSError as error:
             raise ForkServerError(f"The run fork server could not be started: {error}.") from error

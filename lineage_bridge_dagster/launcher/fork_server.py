@@ -1,11 +1,10 @@
 """The process that runs are forked from: it has imported once what every run needs.
 
-    python -m lineage_bridge_dagster.launcher FD MODULES...
+    python -m lineage_bridge_dagster.launcher FD MODULE...
 
-`FD` is the connection to the launcher, and `MODULES` a group of modules, separated by commas. The server
-only imports: it opens no connection, starts no thread and loads no definitions, so that a fork of it is as
-good as a new process. It forks as long as the files of its modules are as they were, and exits when the
-launcher does; the processes of runs do not.
+`FD` is the connection to the launcher. The server only imports: it opens no connection, starts no thread and
+loads no definitions, so that a fork of it is as good as a new process. It forks as long as the files of its
+modules are unchanged, and exits when the launcher does; the processes of runs do not.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ import random
 import signal
 import sys
 import time
-from collections import deque
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -49,39 +47,30 @@ def main(arguments: Sequence[str]) -> None:
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A collection would touch, and so copy, the memory that all runs share.
     gc.disable()
-    run = serve(channel, [group.split(",") for group in arguments[1:]])
+    run = serve(channel, arguments[1:])
     if run is not None:
         gc.enable()
         signal.signal(signal.SIGINT, handler)
         _execute(run)
 
 
-def serve(channel: Connection, groups: Iterable[Sequence[str]]) -> Start | None:
-    """Answer the launcher until it closes its end, and import the groups of modules.
-
-    The first group is imported before the first fork, the others while nothing runs, or before the second.
+def serve(channel: Connection, modules: Iterable[str]) -> Start | None:
+    """Import the modules, and answer the launcher until it closes its end.
 
     Returns:
         None in the server itself; in a forked process the run that it has to execute.
     """
     running: dict[int, str] = {}
-    waiting = deque(groups)
-    files: dict[str, Stamp | None] = {}
-    is_second = False
+    files = _preload(modules)
+    gc.freeze()
     # The launcher can go away at any time.
     with channel, contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
-            # Not beside the first run, which would import the same.
-            if waiting and (not files or not (running or channel.poll())):
-                files |= _preload(waiting.popleft(), files)
-            elif channel.poll(_REAP_SECONDS if running else None):
+            if channel.poll(_REAP_SECONDS if running else None):
                 request: Start = channel.recv()
-                while waiting and is_second:
-                    files |= _preload(waiting.popleft(), files)
                 if path := changed(files):
                     channel.send(Stale(path))
                 else:
-                    gc.freeze()
                     # Or each run would print what is left in the buffers.
                     sys.stdout.flush()
                     sys.stderr.flush()
@@ -90,7 +79,6 @@ def serve(channel: Connection, groups: Iterable[Sequence[str]]) -> Start | None:
                         return request
                     running[pid] = request.run_id
                     channel.send(Started(request.run_id, pid))
-                    is_second = True
             for pid, code in _ended(running):
                 channel.send(Exited(running.pop(pid), pid, code))
     return None
@@ -101,12 +89,12 @@ def changed(before: Mapping[str, Stamp | None]) -> str | None:
     return next((path for path, stamp in before.items() if _stamp(path) != stamp), None)
 
 
-def _preload(modules: Sequence[str], known: Container[str]) -> dict[str, Stamp | None]:
+def _preload(modules: Iterable[str]) -> dict[str, Stamp | None]:
     """Import modules. One that is missing is reported, and left to the runs that need it.
 
     Returns:
-        The stamps of the files that are not known yet; None for one that is not there, or that has changed
-        while the modules were imported, so that nobody knows what was.
+        The stamps of all imported files; None for one that is missing, or that has changed meanwhile, so that
+        nobody knows which version was imported.
     """
     began = time.time_ns()
     for module in modules:
@@ -115,7 +103,7 @@ def _preload(modules: Sequence[str], known: Container[str]) -> dict[str, Stamp |
         except Exception:
             _log.warning("Runs are forked without %s", module, exc_info=True)
     found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    stamps = {path: _stamp(path) for path in found if path and path not in known}
+    stamps = {path: _stamp(path) for path in found if path}
     now = time.time_ns()
     return {
         path: None if stamp is not None and began <= stamp.changed <= now else stamp

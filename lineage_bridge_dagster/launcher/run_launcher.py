@@ -32,7 +32,7 @@ from lineage_bridge_dagster.dagster_internals import (
 )
 from lineage_bridge_dagster.launcher.client import ForkServer, ForkServerError
 from lineage_bridge_dagster.launcher.messages import Exited, Start
-from lineage_bridge_dagster.launcher.modules import EVERY_RUN, LINEAGE_RUNS
+from lineage_bridge_dagster.launcher.modules import MODULES
 from lineage_bridge_dagster.launcher.process import RunProcess
 
 #: Seconds in which a process that was forked has tagged its run.
@@ -55,7 +55,7 @@ class ForkServerRunLauncher(DefaultRunLauncher):
         grpc_locations: Sequence[str] = (),
     ) -> None:
         super().__init__(inst_data)
-        self._groups = [group for group in (EVERY_RUN, LINEAGE_RUNS, modules) if group]
+        self._modules = (*MODULES, *modules)
         self._grpc_locations = frozenset(grpc_locations)
         self._lock = threading.Lock()
         self._server: ForkServer | None = None
@@ -139,7 +139,7 @@ class ForkServerRunLauncher(DefaultRunLauncher):
         with self._lock:
             for _ in range(2):
                 if self._server is None:
-                    self._server = ForkServer(self._groups, self._note_exit)
+                    self._server = ForkServer(self._modules, self._note_exit)
                 try:
                     pid = self._server.start(start)
                 except ForkServerError:

@@ -9,8 +9,8 @@ import time
 import dagster as dg
 import numpy
 
-#: Of the group that is imported before the first fork.
-IN_THE_FIRST_GROUP = "lineage_bridge_dagster.component"
+#: A module that is imported before the first fork.
+IMPORTED_BEFORE = "lineage_bridge_dagster.component"
 
 
 @dg.op
@@ -20,7 +20,7 @@ def tell(context: dg.OpExecutionContext) -> None:
         "parent": os.getppid(),
         "sample": random.random(),  # noqa: S311
         "numpy_sample": float(numpy.random.random()),
-        "imported_before": IN_THE_FIRST_GROUP in sys.modules,
+        "imported_before": IMPORTED_BEFORE in sys.modules,
         "interrupt": signal.getsignal(signal.SIGINT) is not signal.SIG_IGN,
     }
     context.add_output_metadata(facts)

@@ -28,7 +28,7 @@ class Served:
         self.module = folder / "noting_module.py"
         self.module.write_text(f"open({str(self.noted)!r}, 'a').write('imported\\n')\n")
         self.exits: queue.SimpleQueue[Exited] = queue.SimpleQueue()
-        self.server = ForkServer([["a_module_that_is_missing", "noting_module"], ["json"]], self.exits.put)
+        self.server = ForkServer(["a_module_that_is_missing", "noting_module", "json"], self.exits.put)
 
     def start(self, run_id: str, *arguments: str) -> int | None:
         return self.server.start(Start(run_id, arguments))
@@ -84,7 +84,7 @@ def test_file_that_changed_while_it_was_imported_is_not_trusted(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), *sys.path)))
     module = tmp_path / "replaced_module.py"
     module.write_text("from pathlib import Path\nPath(__file__).write_text('version = 2\\n')\n")
-    server = ForkServer([["replaced_module"]], lambda _: None)
+    server = ForkServer(["replaced_module"], lambda _: None)
     assert server.start(Start("a", ("--help",))) is None
     server.close()
 
@@ -99,7 +99,7 @@ def test_exits_are_told_although_one_could_not_be_noted(
         noted.put(exited.run_id)
         raise RuntimeError("the database is gone")
 
-    server = ForkServer([["json"]], note)
+    server = ForkServer(["json"], note)
     assert server.start(Start("a", ("--help",)))
     assert noted.get(timeout=PATIENCE) == "a"
     assert server.start(Start("b", ("--help",)))

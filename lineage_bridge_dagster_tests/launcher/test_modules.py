@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from lineage_bridge_dagster.launcher.modules import EVERY_RUN, LINEAGE_RUNS
+from lineage_bridge_dagster.launcher.modules import MODULES
 
 SCRIPT = """
 import importlib, json, sys, threading
@@ -18,7 +18,7 @@ print(json.dumps([thread.name for thread in threading.enumerate()]))
 
 def test_they_exist_and_start_no_thread() -> None:
     """A thread would be missing in every fork, along with the locks that it holds."""
-    command = [sys.executable, "-c", SCRIPT, *EVERY_RUN, *LINEAGE_RUNS]
+    command = [sys.executable, "-c", SCRIPT, *MODULES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == ["MainThread"]

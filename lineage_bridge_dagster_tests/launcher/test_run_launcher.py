@@ -157,7 +157,7 @@ def test_runs_are_forks_of_one_process_that_has_imported_their_modules(platform:
 
 
 def test_runs_draw_samples_of_their_own(platform: Platform) -> None:
-    """NumPy is imported, and seeded, before the second run is forked."""
+    """NumPy is imported, and seeded, before a run is forked."""
     platform.finished(platform.launch("telling"))
     first, second = platform.launch("telling"), platform.launch("telling")
     assert platform.finished(first) == platform.finished(second) == DagsterRunStatus.SUCCESS
