@@ -13,18 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
-from pyiceberg.types import (
-    BinaryType,
-    IcebergType,
-    IntegerType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    TimestamptzType,
-)
 
 from lineage_bridge_dagster.schemas import debezium, types
 from lineage_bridge_dagster.schemas.avro import avro_type
@@ -39,16 +29,16 @@ from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, Registe
 #: How records become rows: see `TopicLoad.mode`.
 Mode = Literal["append", "upsert", "debezium"]
 
-_METADATA: Mapping[str, IcebergType] = {
-    "topic": StringType(),
-    "partition": IntegerType(),
-    "headers": MapType(0, StringType(), 0, BinaryType(), value_required=False),
-    "leader-epoch": IntegerType(),
-    "offset": LongType(),
-    "timestamp": TimestamptzType(),
-    "timestamp-type": StringType(),
-    "raw-key": BinaryType(),
-    "raw-value": BinaryType(),
+_METADATA: Mapping[str, iceberg.IcebergType] = {
+    "topic": iceberg.StringType(),
+    "partition": iceberg.IntegerType(),
+    "headers": iceberg.MapType(0, iceberg.StringType(), 0, iceberg.BinaryType(), value_required=False),
+    "leader-epoch": iceberg.IntegerType(),
+    "offset": iceberg.LongType(),
+    "timestamp": iceberg.TimestamptzType(),
+    "timestamp-type": iceberg.StringType(),
+    "raw-key": iceberg.BinaryType(),
+    "raw-value": iceberg.BinaryType(),
 }
 _RAW = ("raw-key", "raw-value")
 
@@ -64,15 +54,15 @@ class ValueType:
         errors: schema id -> why its records cannot be read, for all other versions.
     """
 
-    type: IcebergType
-    versions: Mapping[int, IcebergType]
+    type: iceberg.IcebergType
+    versions: Mapping[int, iceberg.IcebergType]
     errors: Mapping[int, str]
     promoted: frozenset[int] = frozenset()
 
     @property
     def is_record(self) -> bool:
         """Whether its fields become columns."""
-        return isinstance(self.type, StructType)
+        return isinstance(self.type, iceberg.StructType)
 
 
 @lru_cache(maxsize=1000)
@@ -116,7 +106,7 @@ def value_type(subject: SubjectSchemas) -> ValueType | None:
 
 def own_type(
     schema: RegisteredSchema, reader: RegisteredSchema | None = None, message: str = ""
-) -> IcebergType:
+) -> iceberg.IcebergType:
     """The type of the values that are written with a schema.
 
     Args:
@@ -184,12 +174,12 @@ def table_schema(
         types.field(each.name, each.field_type, required=each.name in identifying, doc=each.doc or "")
         for each in (*columns.fields, *metadata)
     )
-    struct = StructType(*found)
+    struct = iceberg.StructType(*found)
     types.check_paths(types.paths(struct))
     return assign_fresh_schema_ids(Schema(*struct.fields))
 
 
-def row_columns(key: SubjectSchemas, value: SubjectSchemas, mode: Mode = "append") -> StructType:
+def row_columns(key: SubjectSchemas, value: SubjectSchemas, mode: Mode = "append") -> iceberg.StructType:
     """The table's columns but for the metadata: those of the key, then those of the value.
 
     All are optional at every level: a tombstone has no value, and records of other versions lack fields. A
@@ -213,7 +203,7 @@ def row_columns(key: SubjectSchemas, value: SubjectSchemas, mode: Mode = "append
 def optional_key_fields(key: SubjectSchemas) -> frozenset[str]:
     """The fields of a record's key that may be null: rows are not identified by the key then."""
     found = value_type(key)
-    if found is None or not isinstance(found.type, StructType):
+    if found is None or not isinstance(found.type, iceberg.StructType):
         return frozenset()
     return frozenset(each.name for each in found.type.fields if not each.required)
 
@@ -223,7 +213,7 @@ def metadata_name(name: str, portable: bool) -> str:
     return f"cflt_metadata_{name.replace('-', '_')}" if portable else f"$${name}"
 
 
-def metadata_columns(*, portable: bool, raw: bool) -> tuple[NestedField, ...]:
+def metadata_columns(*, portable: bool, raw: bool) -> tuple[iceberg.NestedField, ...]:
     """Tableflow's metadata columns, in their order.
 
     Args:
@@ -234,12 +224,12 @@ def metadata_columns(*, portable: bool, raw: bool) -> tuple[NestedField, ...]:
     return tuple(types.field(metadata_name(name, portable), kind) for name, kind in kinds.items())
 
 
-def columns_of(subject: SubjectSchemas, side: str) -> StructType:
+def columns_of(subject: SubjectSchemas, side: str) -> iceberg.StructType:
     """The columns of a key or a value: its fields, or one that is named after its side.
 
     Raises:
         SchemaError: the latest version cannot be a table.
     """
     found = value_type(subject)
-    kind = types.relaxed(found.type) if found else BinaryType()
-    return kind if isinstance(kind, StructType) else StructType(types.field(side, kind))
+    kind = types.relaxed(found.type) if found else iceberg.BinaryType()
+    return kind if isinstance(kind, iceberg.StructType) else iceberg.StructType(types.field(side, kind))

@@ -8,20 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IcebergType,
-    IntegerType,
-    LongType,
-    StringType,
-    TimestampType,
-    TimestamptzType,
-)
+from pyiceberg import types as iceberg
 
 from lineage_bridge_dagster.schemas import types
 
@@ -119,7 +106,7 @@ class JsonNode:
         """The number of levels below it."""
         return max((1 + each.height for each in self.nodes()), default=0)
 
-    def type(self, path: str = "") -> IcebergType:
+    def type(self, path: str = "") -> iceberg.IcebergType:
         """The type of its column.
 
         Raises:
@@ -147,22 +134,22 @@ class JsonNode:
                 key = self.key.type(types.joined(path, "key")) if self.key else None
                 return types.mapping(value, key=key, value_required=not self.inner.nullable)
             case JsonKind.DECIMAL_NUMBER | JsonKind.DECIMAL_BASE64:
-                return DecimalType(*self.decimal)
+                return iceberg.DecimalType(*self.decimal)
         return _TYPES[self.kind]
 
 
 _TYPES = {
-    JsonKind.STRING: StringType(),
-    JsonKind.BOOLEAN: BooleanType(),
-    JsonKind.INT: IntegerType(),
-    JsonKind.LONG: LongType(),
-    JsonKind.FLOAT: FloatType(),
-    JsonKind.DOUBLE: DoubleType(),
-    JsonKind.DATE: DateType(),
-    JsonKind.TIMESTAMPTZ: TimestamptzType(),
-    JsonKind.TIMESTAMP: TimestampType(),
-    JsonKind.TIME: IntegerType(),
-    JsonKind.BINARY: BinaryType(),
-    JsonKind.ANY: StringType(),
-    JsonKind.UNKNOWN: StringType(),
+    JsonKind.STRING: iceberg.StringType(),
+    JsonKind.BOOLEAN: iceberg.BooleanType(),
+    JsonKind.INT: iceberg.IntegerType(),
+    JsonKind.LONG: iceberg.LongType(),
+    JsonKind.FLOAT: iceberg.FloatType(),
+    JsonKind.DOUBLE: iceberg.DoubleType(),
+    JsonKind.DATE: iceberg.DateType(),
+    JsonKind.TIMESTAMPTZ: iceberg.TimestamptzType(),
+    JsonKind.TIMESTAMP: iceberg.TimestampType(),
+    JsonKind.TIME: iceberg.IntegerType(),
+    JsonKind.BINARY: iceberg.BinaryType(),
+    JsonKind.ANY: iceberg.StringType(),
+    JsonKind.UNKNOWN: iceberg.StringType(),
 }

@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IcebergType,
-    IntegerType,
-    ListType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    TimestampType,
-    TimestamptzType,
-)
+from pyiceberg import types as iceberg
 
 from lineage_bridge_dagster.schemas.evolution import alternative
 from lineage_bridge_dagster.schemas.types import Alternatives, NoFields, spelled
@@ -31,46 +14,46 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 
-def spark_type(kind: IcebergType) -> DataType:
+def spark_type(kind: iceberg.IcebergType) -> DataType:
     """Spark's type; nulls are permitted at every level."""
     from pyspark.sql import types as t
 
     match kind:
-        case StructType():
+        case iceberg.StructType():
             return t.StructType(
                 [t.StructField(each.name, spark_type(each.field_type)) for each in kind.fields]
             )
-        case ListType():
+        case iceberg.ListType():
             return t.ArrayType(spark_type(kind.element_type))
-        case MapType():
+        case iceberg.MapType():
             return t.MapType(spark_type(kind.key_type), spark_type(kind.value_type))
-        case DecimalType():
+        case iceberg.DecimalType():
             return t.DecimalType(kind.precision, kind.scale)
         case NoFields():
             return t.BooleanType()
-    primitive: dict[type[IcebergType], type[DataType]] = {
-        BinaryType: t.BinaryType,
-        BooleanType: t.BooleanType,
-        DateType: t.DateType,
-        DoubleType: t.DoubleType,
-        FloatType: t.FloatType,
-        IntegerType: t.IntegerType,
-        LongType: t.LongType,
-        StringType: t.StringType,
-        TimestampType: t.TimestampNTZType,
-        TimestamptzType: t.TimestampType,
+    primitive: dict[type[iceberg.IcebergType], type[DataType]] = {
+        iceberg.BinaryType: t.BinaryType,
+        iceberg.BooleanType: t.BooleanType,
+        iceberg.DateType: t.DateType,
+        iceberg.DoubleType: t.DoubleType,
+        iceberg.FloatType: t.FloatType,
+        iceberg.IntegerType: t.IntegerType,
+        iceberg.LongType: t.LongType,
+        iceberg.StringType: t.StringType,
+        iceberg.TimestampType: t.TimestampNTZType,
+        iceberg.TimestamptzType: t.TimestampType,
     }
     return primitive[type(kind)]()
 
 
-def taken_by(own: IcebergType, target: IcebergType) -> NestedField | None:
+def taken_by(own: iceberg.IcebergType, target: iceberg.IcebergType) -> iceberg.NestedField | None:
     """The alternative of a union that takes the values of a type that is none; None in all other cases."""
     if isinstance(target, Alternatives) and not isinstance(own, Alternatives):
         return alternative(target, own)
     return None
 
 
-def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
+def conformed(column: Column, own: iceberg.IcebergType, target: iceberg.IcebergType) -> Column:
     """A value of one version's type, in the type that holds the values of all versions.
 
     Fields are found by their names; those that the version lacks are null.
@@ -93,7 +76,7 @@ def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
         ]
         return F.when(column.isNotNull(), F.struct(*fields))
     match own, target:
-        case StructType(), StructType():
+        case iceberg.StructType(), iceberg.StructType():
             present = {each.name: each for each in own.fields}
             fields = []
             for each in target.fields:
@@ -104,19 +87,19 @@ def conformed(column: Column, own: IcebergType, target: IcebergType) -> Column:
                     value = F.lit(None).cast(spark_type(each.field_type))
                 fields.append(value.alias(each.name))
             return F.when(column.isNotNull(), F.struct(*fields))
-        case ListType(), ListType():
+        case iceberg.ListType(), iceberg.ListType():
             before, after = own.element_type, target.element_type
             return F.transform(column, lambda element: conformed(element, before, after))
-        case MapType(), MapType():
+        case iceberg.MapType(), iceberg.MapType():
             before, after = own.value_type, target.value_type
             return F.transform_values(column, lambda _, value: conformed(value, before, after))
-        case StructType(), NoFields():
+        case iceberg.StructType(), NoFields():
             return F.when(column.isNotNull(), F.lit(True))
-        case NoFields(), StructType():
+        case NoFields(), iceberg.StructType():
             # A record that has gained fields.
             nulls = [F.lit(None).cast(spark_type(each.field_type)).alias(each.name) for each in target.fields]
             return F.when(column.isNotNull(), F.struct(*nulls))
-        case DecimalType(), DecimalType():
+        case iceberg.DecimalType(), iceberg.DecimalType():
             # Rows that are none are computed, too, and a cast would end the query.
             return column.try_cast(spark_type(target))
     return column.cast(spark_type(target))

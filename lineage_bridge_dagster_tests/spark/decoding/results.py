@@ -26,11 +26,13 @@ def decode(
     if headers:
         rows = [(*row, header) for row, header in zip(rows, headers, strict=True)]
         ddl += ", headers array<struct<key: string, value: binary>>"
-    decoded = decoder_for(schemas).decode(spark.createDataFrame(rows, ddl), side)
+    decoded = decoder_for(schemas).decode(spark.createDataFrame(rows, ddl), side).collect()
     return [
         (value.asDict(recursive=True) if hasattr(value, "asDict") else value, error)
         for value, error in (
-            (row[f"_{side}"], row[f"_{side}_error"]) for row in decoded.orderBy("n").collect()
+            (row[f"_{side}"], row[f"_{side}_error"])
+            # Sorted by Spark, they would be decoded twice.
+            for row in sorted(decoded, key=lambda row: int(row.n))
         )
     ]
 

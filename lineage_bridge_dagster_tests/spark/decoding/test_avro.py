@@ -56,6 +56,7 @@ EVERYTHING = record(
 )
 
 
+@pytest.mark.usefixtures("compiled")
 def test_value_of_every_type(spark: SparkSession) -> None:
     at = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC)
     naive = datetime(1969, 12, 31, 23, 59, 59, 999999)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -79,36 +80,87 @@ EVERYTHING = of(
     any={},
     paid={"oneOf": [{"type": "null"}, CARD, IBAN, {"title": "cash", "type": "number"}]},
 )
+VALUE = {
+    "s": 'é "quoted" \\',
+    "i": 1,
+    "l": 2**62,
+    "d": 1.5,
+    "f": 0.5,
+    "b": False,
+    "raw": base64.b64encode(b"\0\xff").decode(),
+    "day": -165,
+    "at": 1767323045678,
+    "local": -1,
+    "price": -12.34,
+    "cost": base64.b64encode((-1234).to_bytes(2, "big", signed=True)).decode(),
+    "inner": {"a": "x", "n": None, "unknown": 1},
+    "tags": ["a", None],
+    "counts": {"k": 1},
+    "names": {"k": "v"},
+    "items": [{"sku": "1"}, {}],
+    "any": {"deep": [1, "x", None]},
+    "paid": {"number": "4", "cvc": 1},
+    "unknown": {"s": 1},
+}
+NULLS = dict.fromkeys(EVERYTHING["properties"])
+#: Ten megabytes.
+LONG = "x" * 10_000_000
+WRONG = {
+    '{"s": 5}': "its field s is bigint where the JSON Schema of id 1 has a string",
+    '{"s": {"a": 1}}': "its field s is object<a: bigint> where the JSON Schema of id 1 has a string",
+    '{"l": "5"}': "its field l is string where the JSON Schema of id 1 has an integer",
+    '{"d": "NaN"}': "its field d is string where the JSON Schema of id 1 has an integer or a number",
+    '{"b": "true"}': "its field b is string where the JSON Schema of id 1 has a boolean",
+    '{"b": 1}': "its field b is bigint where the JSON Schema of id 1 has a boolean",
+    '{"inner": {"a": 1}}': "its field inner.a is bigint where the JSON Schema of id 1 has a string",
+    '{"inner": []}': "its field inner is array<void> where the JSON Schema of id 1 has an object",
+    '{"tags": "a"}': "its field tags is string where the JSON Schema of id 1 has an array",
+    '{"cost": 1}': "its field cost is bigint where the JSON Schema of id 1 has a string",
+    "[]": "it is array<void> where the JSON Schema of id 1 has an object",
+    "5": "it is bigint where the JSON Schema of id 1 has an object",
+    '"x"': "it is string where the JSON Schema of id 1 has an object",
+}
+REST = [
+    "null",
+    '{"price": "1.00"}',
+    '{"tags": [1]}',
+    '{"counts": {"k": "v"}}',
+    '{"names": {"k": 1}}',
+    '{"items": [{"sku": 1}]}',
+    '{"i": 3000000000}',
+    '{"l": 99999999999999999999}',
+    '{"d": 1e999}',
+    '{"f": 1e300}',
+    '{"price": 1.234}',
+    '{"price": 123456789012}',
+    '{"raw": "%"}',
+    '{"s": "x"} {"s": "y"}',
+    '{"s": "x"} x',
+    '{"s": "x"}, {"s": "y"}',
+    '{"s": "x"}],"x":[{"s": "y"}',
+]
+BROKEN = ["{", "", " ", "{'s': 'x'}", '{"d": NaN}', '{"l": 01}', "// x\n{}"]
 
 
-def test_value_of_every_type(spark: SparkSession) -> None:
-    value = {
-        "s": 'é "quoted" \\',
-        "i": 1,
-        "l": 2**62,
-        "d": 1.5,
-        "f": 0.5,
-        "b": False,
-        "raw": base64.b64encode(b"\0\xff").decode(),
-        "day": -165,
-        "at": 1767323045678,
-        "local": -1,
-        "price": -12.34,
-        "cost": base64.b64encode((-1234).to_bytes(2, "big", signed=True)).decode(),
-        "inner": {"a": "x", "n": None, "unknown": 1},
-        "tags": ["a", None],
-        "counts": {"k": 1},
-        "names": {"k": "v"},
-        "items": [{"sku": "1"}, {}],
-        "any": {"deep": [1, "x", None]},
-        "paid": {"number": "4", "cvc": 1},
-        "unknown": {"s": 1},
-    }
-    ((found, error),) = decode(spark, schemas(EVERYTHING), framed(value))
+INVALID = framed(b'{"s": "\xff\xfe"}')
+#: Payload -> its value and its error.
+Decoded = Mapping[bytes | None, tuple[Any, str | None]]
+
+
+@pytest.fixture(scope="module")
+def everything(spark: SparkSession) -> Decoded:
+    """What becomes of all records here of the schema of every type, by one plan."""
+    payloads = [framed(VALUE), framed({}), framed(NULLS), None, framed({"s": LONG}), INVALID]
+    payloads += [framed(text.encode()) for text in (*WRONG, *REST, *BROKEN)]
+    return dict(zip(payloads, decode(spark, schemas(EVERYTHING), *payloads), strict=True))
+
+
+def test_value_of_every_type(everything: Decoded) -> None:
+    found, error = everything[framed(VALUE)]
     assert error is None
     at = datetime(2026, 1, 2, 3, 4, 5, 678000, tzinfo=UTC).astimezone().replace(tzinfo=None)
-    del value["unknown"]
-    assert found == value | {
+    known = {name: each for name, each in VALUE.items() if name != "unknown"}
+    assert found == known | {
         "raw": b"\0\xff",
         "day": date(1969, 7, 20),
         "at": at,
@@ -122,10 +174,9 @@ def test_value_of_every_type(spark: SparkSession) -> None:
     }
 
 
-def test_absent_and_null_properties_are_null(spark: SparkSession) -> None:
-    nulls = dict.fromkeys(EVERYTHING["properties"])
-    found = decode(spark, schemas(EVERYTHING), framed({}), framed(nulls), None)
-    assert found == [(nulls, None), (nulls, None), (None, None)]
+def test_absent_and_null_properties_are_null(everything: Decoded) -> None:
+    found = [everything[payload] for payload in (framed({}), framed(NULLS), None)]
+    assert found == [(NULLS, None), (NULLS, None), (None, None)]
 
 
 def test_alternatives_are_told_by_type_constants_and_required_properties(spark: SparkSession) -> None:
@@ -141,49 +192,15 @@ def test_alternatives_are_told_by_type_constants_and_required_properties(spark: 
     assert all(errors(found)[3:])
 
 
-def test_value_of_another_type_is_an_error_that_names_the_field(spark: SparkSession) -> None:
-    wrong = {
-        '{"s": 5}': "its field s is bigint where the JSON Schema of id 1 has a string",
-        '{"s": {"a": 1}}': "its field s is object<a: bigint> where the JSON Schema of id 1 has a string",
-        '{"l": "5"}': "its field l is string where the JSON Schema of id 1 has an integer",
-        '{"d": "NaN"}': "its field d is string where the JSON Schema of id 1 has an integer or a number",
-        '{"b": "true"}': "its field b is string where the JSON Schema of id 1 has a boolean",
-        '{"b": 1}': "its field b is bigint where the JSON Schema of id 1 has a boolean",
-        '{"inner": {"a": 1}}': "its field inner.a is bigint where the JSON Schema of id 1 has a string",
-        '{"inner": []}': "its field inner is array<void> where the JSON Schema of id 1 has an object",
-        '{"tags": "a"}': "its field tags is string where the JSON Schema of id 1 has an array",
-        '{"cost": 1}': "its field cost is bigint where the JSON Schema of id 1 has a string",
-        "[]": "it is array<void> where the JSON Schema of id 1 has an object",
-        "5": "it is bigint where the JSON Schema of id 1 has an object",
-        '"x"': "it is string where the JSON Schema of id 1 has an object",
-    }
-    rest = [
-        "null",
-        '{"price": "1.00"}',
-        '{"tags": [1]}',
-        '{"counts": {"k": "v"}}',
-        '{"names": {"k": 1}}',
-        '{"items": [{"sku": 1}]}',
-        '{"i": 3000000000}',
-        '{"l": 99999999999999999999}',
-        '{"d": 1e999}',
-        '{"f": 1e300}',
-        '{"price": 1.234}',
-        '{"price": 123456789012}',
-        '{"raw": "%"}',
-        '{"s": "x"} {"s": "y"}',
-        '{"s": "x"} x',
-        '{"s": "x"}, {"s": "y"}',
-        '{"s": "x"}],"x":[{"s": "y"}',
-    ]
-    broken = ["{", "", " ", "{'s': 'x'}", '{"d": NaN}', '{"l": 01}', "// x\n{}"]
-    payloads = [framed(text.encode()) for text in (*wrong, *rest, *broken)]
-    payloads.append(framed(b'{"s": "\xff\xfe"}'))
-    found = errors(decode(spark, schemas(EVERYTHING), *payloads))
-    assert found[: len(wrong)] == list(wrong.values())
-    assert [bool(error) for error in found] == [True] * len(payloads)
-    assert found[-1] == "its JSON is not valid UTF-8"
-    assert found[-len(broken) - 1 : -1][:3] == ["it is not JSON", "its JSON is empty", "its JSON is empty"]
+def test_value_of_another_type_is_an_error_that_names_the_field(everything: Decoded) -> None:
+    wrong, rest, broken = (
+        errors([everything[framed(text.encode())] for text in texts]) for texts in (WRONG, REST, BROKEN)
+    )
+    assert wrong == list(WRONG.values())
+    assert all(rest)
+    assert all(broken)
+    assert broken[:3] == ["it is not JSON", "its JSON is empty", "its JSON is empty"]
+    assert errors([everything[INVALID]]) == ["its JSON is not valid UTF-8"]
 
 
 def test_versions_of_one_batch_have_the_type_that_holds_them_all(spark: SparkSession) -> None:
@@ -206,10 +223,9 @@ def test_value_that_is_no_object(spark: SparkSession) -> None:
     assert not decoder_for(subject).is_record
 
 
-def test_record_of_ten_megabytes_is_a_value(spark: SparkSession) -> None:
-    text = "x" * 10_000_000
-    ((value, error),) = decode(spark, schemas(EVERYTHING), framed({"s": text}))
-    assert (error, value["s"] == text) == (None, True)
+def test_record_of_ten_megabytes_is_a_value(everything: Decoded) -> None:
+    value, error = everything[framed({"s": LONG})]
+    assert (error, value["s"] == LONG) == (None, True)
 
 
 def test_property_names_of_any_characters(spark: SparkSession) -> None:

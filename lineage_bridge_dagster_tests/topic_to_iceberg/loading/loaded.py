@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SecondWriterError, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.staging import MovedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
@@ -45,6 +47,26 @@ class Loaded:
         table = TopicTable(self.spark, self.topic, changed(self.config, **options), lambda: SCHEMAS)
         table.ensure()
         return table
+
+    def write_at_once(self) -> None:
+        """Have two writers load eight records at the same time, and check the table."""
+        self.writer()
+        self.add(8)
+
+        def write(_: int) -> None:
+            writer = self.writer(batch_records=4)
+            try:
+                while not writer.advance().caught_up:
+                    pass
+            except (SecondWriterError, MovedError):
+                # Refused, or outrun in each of its attempts.
+                return
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(write, range(2)))
+        while not self.writer().advance().caught_up:
+            pass
+        self.check()
 
     def check(self) -> None:
         """Check that the table is what the topic says."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import current_snapshot
 from lineage_bridge_dagster.topic_to_iceberg.loading import topic_table as module
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import NotOurTableError, SecondWriterError
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicRecreatedError
-from lineage_bridge_dagster.topic_to_iceberg.loading.staging import STAGED, MovedError, StagedTable
+from lineage_bridge_dagster.topic_to_iceberg.loading.staging import STAGED, StagedTable
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import Loaded, changed
 
 if TYPE_CHECKING:
@@ -129,23 +128,7 @@ def test_second_writer_is_refused(loaded: Loaded, monkeypatch: pytest.MonkeyPatc
 
 
 def test_writers_at_once_double_nothing(loaded: Loaded) -> None:
-    loaded.writer()
-    loaded.add(8)
-
-    def write(_: int) -> None:
-        writer = loaded.writer(batch_records=4)
-        try:
-            while not writer.advance().caught_up:
-                pass
-        except (SecondWriterError, MovedError):
-            # Refused, or outrun in each of its attempts.
-            return
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(write, range(2)))
-    while not loaded.writer().advance().caught_up:
-        pass
-    loaded.check()
+    loaded.write_at_once()
 
 
 def test_commit_whose_outcome_is_unknown_is_looked_up(loaded: Loaded, spark_aws: StrictAws) -> None:

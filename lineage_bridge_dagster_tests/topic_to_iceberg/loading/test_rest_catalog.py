@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,8 +18,6 @@ from pyiceberg.catalog import load_catalog
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import SecondWriterError
-from lineage_bridge_dagster.topic_to_iceberg.loading.staging import MovedError
 from lineage_bridge_dagster.topic_to_iceberg.loading.upkeep import keep_up_topic_table
 from lineage_bridge_dagster_tests.spark_session import BUCKET, REGION
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import Loaded
@@ -152,22 +149,7 @@ def loaded(spark: SparkSession, database: str, gate: Gate) -> Loaded:
 
 
 def test_two_writers_at_once_double_nothing(loaded: Loaded) -> None:
-    loaded.writer()
-    loaded.add(8)
-
-    def write(_: int) -> None:
-        writer = loaded.writer(batch_records=4)
-        try:
-            while not writer.advance().caught_up:
-                pass
-        except (SecondWriterError, MovedError):
-            return
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(write, range(2)))
-    while not loaded.writer().advance().caught_up:
-        pass
-    loaded.check()
+    loaded.write_at_once()
 
 
 def test_catalog_refuses_a_publication_that_another_commit_overtakes(
