@@ -189,7 +189,7 @@ class TableflowService:
             _log.warning("%s: %s", report.load.dotted, error.message)
             if error.suspended:
                 self._statuses[path] = ("FAILED", error.message[:1000])
-        elif report.look is not None and report.look.columns:
+        elif report.status is not None and report.status.columns:
             _log.info(
                 "%s: %s, %d skipped",
                 report.load.dotted,

@@ -146,7 +146,7 @@ class RunSeen:
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """A run to start. The key names the run before it, so that two ticks start one."""
+    """A run to start. The key names the run before it, so that two ticks start only one run."""
 
     key: str
 

@@ -28,7 +28,7 @@ from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, KafkaTopic, Offs
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStep, OpenLoader, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, LoadStep, OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill, TimedRecords
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import spark_columns
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
@@ -198,7 +198,7 @@ class TableLoader:
         fields = spark_columns(self._spark, table).fields
         return {field.name: field.dataType.simpleString() for field in fields}
 
-    def look(self) -> TableLook:
+    def status(self) -> LoadStatus:
         first, ends = self._topic.bounds()
         found = classic.find_table(self._spark, self._load.name.sql)
         table = None if found is None else StagedTable(self._spark, self._load.name, found)
@@ -207,10 +207,10 @@ class TableLoader:
         # What retention removed, or what was before the start, does not wait.
         done = {p: max(offsets.get(p, begin), begin) for p, begin in first.items()}
         if table is None:
-            return TableLook(offsets=done, ends=ends, oldest_unread_ms=self._oldest_unread(done, ends))
+            return LoadStatus(offsets=done, ends=ends, oldest_unread_ms=self._oldest_unread(done, ends))
         snapshot = table.current_snapshot()
         has_deletes = snapshot is not None and any(map(snapshot.count, _DELETES))
-        return TableLook(
+        return LoadStatus(
             snapshot_id=snapshot.snapshot_id if snapshot else None,
             committed_ms=snapshot.committed_at if snapshot else None,
             rows=None if snapshot is None or has_deletes else snapshot.count("total-records"),

@@ -23,10 +23,10 @@ from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterrupted
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcomes
+from lineage_bridge_dagster.topic_to_iceberg.concurrent_runs import refuse_concurrent_runs
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
-from lineage_bridge_dagster.topic_to_iceberg.others import refuse_beside_others
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
@@ -49,7 +49,7 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
     if not selected:
         yield from _check_results(instance, context, _last_facts(instance, context))
         return
-    refuse_beside_others(context, [instance.key_of[load.topic] for load in selected])
+    refuse_concurrent_runs(context, [instance.key_of[load.topic] for load in selected])
     continuous = CONTINUOUS in context.run.tags
     with readable_failures():
         open_loader = instance.open_loaders(context)
@@ -129,7 +129,7 @@ class _Events:
         totals, error = report.totals, report.error
         if error is not None:
             self._context.log.warning("%s: %s %s", report.load.topic, error.message, error.hint)
-        lag = f", {plural(report.look.lag_records, 'record')} behind" if report.look else ""
+        lag = f", {plural(report.status.lag_records, 'record')} behind" if report.status else ""
         rejected = f", {plural(totals.rejected, 'record')} rejected" if totals.rejected else ""
         self._context.log.info(
             "%s: %s in %s%s%s",

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import MetadataSet, StandardMetadata
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
-from lineage_bridge_dagster.topic_to_iceberg.loader import TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStatus
 from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 
@@ -42,12 +42,12 @@ class LoadFacts:
     @classmethod
     def of(cls, report: LoadReport, now: int) -> Self:
         """The facts of a report; `now` in Unix milliseconds."""
-        look, error = report.look, report.error
+        status, error = report.status, report.error
         return cls(
             report.totals.skipped,
             report.totals.dead_letters,
-            look.lag_records if look else None,
-            lag_seconds(look, now) if look else None,
+            status.lag_records if status else None,
+            lag_seconds(status, now) if status else None,
             " ".join(filter(None, (error.message, error.hint))) if error else "",
             bool(error and error.suspended),
             report.totals.rejections,
@@ -72,14 +72,14 @@ class LoadFacts:
         )
 
 
-def lag_seconds(look: TableLook, now: int) -> float:
+def lag_seconds(status: LoadStatus, now: int) -> float:
     """The age of the oldest record that is not in the table; 0 without one.
 
     Producers may have written a time in the future.
     """
-    if look.oldest_unread_ms is None:
+    if status.oldest_unread_ms is None:
         return 0.0
-    return max(0.0, (now - look.oldest_unread_ms) / 1000)
+    return max(0.0, (now - status.oldest_unread_ms) / 1000)
 
 
 def load_metadata(report: LoadReport) -> dict[str, Any]:
@@ -87,17 +87,17 @@ def load_metadata(report: LoadReport) -> dict[str, Any]:
 
     Numbers are numbers, so that the UI plots them.
     """
-    look, totals = report.look, report.totals
+    status, totals = report.status, report.totals
     facts = LoadFacts.of(report, now_ms())
     rate = totals.rows / report.seconds if report.seconds > 0 and totals.rows else None
     return {
         **WriteMetadata(
             rows_written=totals.rows,
-            snapshot_id=str(look.snapshot_id) if look and look.snapshot_id is not None else None,
-            committed_at=timestamp(look.committed_ms) if look and look.committed_ms else None,
+            snapshot_id=str(status.snapshot_id) if status and status.snapshot_id is not None else None,
+            committed_at=timestamp(status.committed_ms) if status and status.committed_ms else None,
         ),
         **TopicMetadata(
-            offsets=_offsets(look) if look else None,
+            offsets=_offsets(status) if status else None,
             records_per_second=round(rate, 1) if rate is not None else None,
         ),
         **FreshnessMetadata(
@@ -112,15 +112,15 @@ def load_metadata(report: LoadReport) -> dict[str, Any]:
             values_unavailable=totals.unavailable or None,
             rejected_records=rejected_records(facts.rejections),
             commits=totals.commits,
-            schema_ids=", ".join(map(str, look.schema_ids)) if look and look.schema_ids else None,
+            schema_ids=", ".join(map(str, status.schema_ids)) if status and status.schema_ids else None,
             schema_changes=_schema_changes(report),
             suspended=facts.error if facts.suspended else None,
             load_error=facts.error if facts.error and not facts.suspended else None,
         ),
         **StandardMetadata(
-            row_count=look.rows if look else None,
-            column_schema=_column_schema(look) if look else None,
-            last_updated_timestamp=timestamp(look.committed_ms) if look and look.committed_ms else None,
+            row_count=status.rows if status else None,
+            column_schema=_column_schema(status) if status else None,
+            last_updated_timestamp=timestamp(status.committed_ms) if status and status.committed_ms else None,
         ),
     }
 
@@ -134,19 +134,19 @@ def rejected_records(rejections: Rejections) -> MarkdownMetadataValue | None:
     return MetadataValue.md(f"{kinds}\n\n{markdown_table(['partition', 'offset', 'error'], rows)}")
 
 
-def _column_schema(look: TableLook) -> Any:
-    if not look.columns:
+def _column_schema(status: LoadStatus) -> Any:
+    if not status.columns:
         return None
-    columns = [TableColumn(name, kind) for name, kind in look.columns.items()]
+    columns = [TableColumn(name, kind) for name, kind in status.columns.items()]
     return MetadataValue.table_schema(TableSchema(columns))
 
 
-def _offsets(look: TableLook) -> Any:
+def _offsets(status: LoadStatus) -> Any:
     rows = [
-        [partition, look.offsets.get(partition, 0), end, max(0, end - look.offsets.get(partition, 0))]
-        for partition, end in sorted(look.ends.items())
+        [partition, status.offsets.get(partition, 0), end, max(0, end - status.offsets.get(partition, 0))]
+        for partition, end in sorted(status.ends.items())
     ]
-    first = f"{plural(look.lag_records, 'record')} behind in {plural(len(rows), 'partition')}"
+    first = f"{plural(status.lag_records, 'record')} behind in {plural(len(rows), 'partition')}"
     return MetadataValue.md(
         f"{first}\n\n{markdown_table(['partition', 'next in the table', 'end of the topic', 'lag'], rows)}"
     )
@@ -154,9 +154,9 @@ def _offsets(look: TableLook) -> Any:
 
 def _schema_changes(report: LoadReport) -> Any:
     """What commits changed of the columns of a table that existed before; None if nothing."""
-    if report.look is None or not report.columns_before:
+    if report.status is None or not report.columns_before:
         return None
-    before, after = dict(report.columns_before), report.look.columns
+    before, after = dict(report.columns_before), report.status.columns
     rows = [["added", name, "", kind] for name, kind in after.items() if name not in before]
     rows += [["dropped", name, kind, ""] for name, kind in before.items() if name not in after]
     rows += [

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoa
 
 @dataclass(frozen=True, slots=True)
 class LoadStep:
-    """One commit, or a look that found nothing to commit.
+    """One commit, or an attempt that found nothing to commit.
 
     Attributes:
         offsets: up to which the topic was read.
@@ -40,7 +40,7 @@ class LoadStep:
 
 
 @dataclass(frozen=True, slots=True)
-class TableLook:
+class LoadStatus:
     """A table and its topic at one time.
 
     Attributes:
@@ -96,7 +96,7 @@ class Loader(Protocol):
             LineageBridgeError: as `advance`.
         """
 
-    def look(self) -> TableLook:
+    def status(self) -> LoadStatus:
         """The table and its topic now."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
-from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStep, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStatus, LoadStep
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
@@ -66,7 +66,7 @@ class LoadReport:
     """What happened to one topic since its last report.
 
     Attributes:
-        look: the table now; None if it could not be read.
+        status: of the table now; None if it could not be read.
         columns_before: those that the table had when the run began with it.
         seconds: since the last report, or since the run began with the topic.
         final: whether the run is done with the topic.
@@ -75,7 +75,7 @@ class LoadReport:
     load: TopicLoad
     totals: Totals
     error: LoadError | None
-    look: TableLook | None
+    status: LoadStatus | None
     columns_before: tuple[tuple[str, str], ...] | None
     seconds: float
     final: bool

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, OpenLoader, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError, LoadReport, Totals
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -166,21 +166,21 @@ class Rotation:
         return is_news or topic.report_at <= self._clock()
 
     def _report(self, topic: _Topic, *, final: bool) -> LoadReport:
-        look: TableLook | None = None
+        status: LoadStatus | None = None
         try:
             if topic.loader is not None and topic.columns_before is not None:
-                look = topic.loader.look()
+                status = topic.loader.status()
         except Exception as error:
             if is_jvm_gone(error):
                 raise
             topic.error = topic.error or LoadError.of(error)
         now = self._clock()
         report = LoadReport(
-            topic.load, topic.totals, topic.error, look, topic.columns_before, now - topic.since, final
+            topic.load, topic.totals, topic.error, status, topic.columns_before, now - topic.since, final
         )
         topic.totals, topic.since = Totals(), now
-        topic.columns_before = tuple(look.columns.items()) if look else topic.columns_before
+        topic.columns_before = tuple(status.columns.items()) if status else topic.columns_before
         topic.report_at = now + (self._report_seconds or 0.0)
         topic.told, topic.is_told = topic.error, True
-        topic.is_begun = topic.is_begun or bool(look and look.snapshot_id is not None)
+        topic.is_begun = topic.is_begun or bool(status and status.snapshot_id is not None)
         return report

@@ -164,10 +164,10 @@ def test_a_table_waits_for_a_record_or_a_schema_which_tell_its_columns(
     loader = loader_of(spark, topic, database, TopicSchemas(), Clock())
     loader.ensure()
     assert loader.advance().caught_up
-    assert not loader.look().columns
+    assert not loader.status().columns
     topic.add(0, b"bytes")
     assert loader.advance().rows == 1
-    assert loader.look().columns["value"] == "binary"
+    assert loader.status().columns["value"] == "binary"
 
 
 def test_a_table_that_waits_begins_where_its_topic_ended_when_the_wait_began(

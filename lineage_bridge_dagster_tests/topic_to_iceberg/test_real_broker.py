@@ -188,7 +188,7 @@ def test_record_of_ten_megabytes_is_a_row(cluster: Cluster, spark: SparkSession,
     run = Run(spark, cluster, database)
     report = run.turn()
     assert report.error is None
-    assert (report.totals.rows, report.look and report.look.lag_records) == (3, 0)
+    assert (report.totals.rows, report.status and report.status.lag_records) == (3, 0)
     assert run.values() == [b"before", large, b"after"]
     # The age of a record of this size can be found, too.
     offset = cluster.produce(large)

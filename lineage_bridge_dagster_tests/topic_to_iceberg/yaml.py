@@ -14,7 +14,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStep, OpenLoader, TableLook
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, LoadStep, OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -102,9 +102,9 @@ class FakeLoader:
                 raise counts
             yield SliceReport(each, counts)
 
-    def look(self) -> TableLook:
+    def status(self) -> LoadStatus:
         topic = self._topic
-        return TableLook(
+        return LoadStatus(
             snapshot_id=9_007_199_254_740_993 if self._at else None,
             committed_ms=1_767_323_045_000 if self._at else None,
             rows=self._at,

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 #: A record's headers in their order; Kafka allows a name twice, and a value that is null.
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -133,12 +133,20 @@ class DeadLetterQueue(Protocol):
         """Write letters, and return when all of them are stored; raises if they are not."""
 
 
-def batches(letters: Iterable[DeadLetter]) -> Iterator[list[DeadLetter]]:
-    """Letters to write at once: so many, and as many bytes, that memory stays small."""
-    batch: list[DeadLetter] = []
+class _Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+_Letter = TypeVar("_Letter", bound=_Sized)
+
+
+def batches(letters: Iterable[_Letter], most: int = 0) -> Iterator[list[_Letter]]:
+    """Letters to write at once: at most `BATCH` or so many, and as many bytes, that memory stays small."""
+    batch: list[_Letter] = []
     size = 0
     for letter in letters:
-        if batch and (len(batch) >= BATCH or size + letter.size > BATCH_BYTES):
+        if batch and (len(batch) >= (most or BATCH) or size + letter.size > BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(letter)

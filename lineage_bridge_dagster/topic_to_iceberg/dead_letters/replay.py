@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError, Outgoing, Producer
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import StoredLetter, stored_letter
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import batches
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.newer import Newer, Partition
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import (
     Decision,
@@ -36,9 +37,8 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import (
     LetterSurvey,
 )
 
-#: Letters, and bytes of letters, in one transaction: it must end long before the brokers abort it.
+#: Letters in one transaction, which must end long before the brokers abort it.
 BATCH = 100
-BATCH_BYTES = 16 * 1024 * 1024
 
 #: Letters that are read at once although nobody asked for them, rather than with a request of their own.
 _GAP = 1000
@@ -146,10 +146,12 @@ class Replay:
         # Before anything is read: it ends what a crashed replay left open.
         sender = Sender(self.topic, open_producer)
         report = self.plan()
-        pending = [one for one in report.decisions if one.outcome == "send"]
+        pending = [one.entry for one in report.decisions if one.outcome == "send"]
+        # At most those of a second, if their rate is limited.
+        most = BATCH if rate is None else max(1, min(BATCH, int(rate)))
         done = {one.entry.identity: one for one in report.decisions}
         started, sent = self.clock(), 0
-        for batch in _batches(pending, rate):
+        for batch in batches(pending, most):
             letters = self._letters(batch)
             for outcome in self._send(sender, batch, letters):
                 done[outcome.entry.identity] = outcome
@@ -221,21 +223,6 @@ class Replay:
             if newer is not None and newer < sent[entry.identity][1]:
                 found[entry.identity] = newer
         return found
-
-
-def _batches(decisions: Iterable[Decision], rate: float | None) -> Iterator[list[LetterEntry]]:
-    """Letters of one transaction: at most those of a second, if their rate is limited."""
-    most = BATCH if rate is None else max(1, min(BATCH, int(rate)))
-    batch: list[LetterEntry] = []
-    size = 0
-    for one in decisions:
-        if batch and (len(batch) >= most or size + one.entry.size > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(one.entry)
-        size += one.entry.size
-    if batch:
-        yield batch
 
 
 def _runs(places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:

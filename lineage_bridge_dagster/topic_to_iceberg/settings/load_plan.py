@@ -33,7 +33,7 @@ class Collision:
 
 @dataclass(frozen=True)
 class CatalogKinds:
-    """What the names of tables depend on: the default catalog and each one's type, by name."""
+    """The default catalog, and the type of each catalog by its name: the names of tables depend on both."""
 
     default: str
     types: Mapping[str, str]
@@ -60,13 +60,13 @@ def catalog_kinds(spark: SparkConfig, catalogs: Sequence[CatalogConfig], instanc
 
 
 class LoadPlan:
-    """The topics of an instance.
+    """Which topics an instance loads, and how.
 
     Args:
-        entries: of the YAML.
-        defaults: for what an entry leaves out.
-        database: of topics for which neither names one.
-        catalogs: those of the instance.
+        entries: the YAML's entries.
+        defaults: what applies where an entry leaves a field out.
+        database: the database of topics for which neither an entry nor the defaults name one.
+        catalogs: the instance's catalogs.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from dagster import AssetExecutionContext, AssetKey, DagsterRunStatus, Failure, 
 _ACTIVE = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 
 
-def refuse_beside_others(context: AssetExecutionContext, selected: Collection[AssetKey]) -> None:
+def refuse_concurrent_runs(context: AssetExecutionContext, selected: Collection[AssetKey]) -> None:
     """Check that no run that began earlier is loading one of these assets.
 
     Raises:
