@@ -41,16 +41,22 @@ def keyed(rule: Callable[..., str], prefix: str = "", /, **parts: str) -> KeyedD
         **parts: Of each part the `key`, `key | older key` for the first that has a value, `key = default`, or
             `= constant`. In a default and in the value that replaces it, `${topic}` stands for the name.
     """
+    values = key_values(prefix, **parts)
+    return lambda config, name="", /: rule(**values(config, name))
+
+
+def key_values(prefix: str = "", /, **parts: str) -> Callable[[Config, str], dict[str, str]]:
+    """The values of the keys that `keyed` takes, by part."""
     declared = {part: _declared(prefix, text) for part, text in parts.items()}
+    templates = [part for part, (_, default) in declared.items() if _TOPIC in default]
 
-    def dataset(config: Config, name: str = "", /) -> str:
+    def read(config: Config, name: str) -> dict[str, str]:
         values = {part: config.get(*keys, default=default) for part, (keys, default) in declared.items()}
-        for part, (_, default) in declared.items():
-            if _TOPIC in default:
-                values[part] = values[part].replace(_TOPIC, name)
-        return rule(**values)
+        for part in templates:
+            values[part] = values[part].replace(_TOPIC, name)
+        return values
 
-    return dataset
+    return read
 
 
 def _declared(prefix: str, text: str) -> tuple[list[str], str]:

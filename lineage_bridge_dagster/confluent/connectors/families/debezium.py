@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed
+from lineage_bridge_dagster.confluent.connectors.families.common import key_values
 from lineage_bridge_dagster.confluent.connectors.families.debezium_tables import Capture
 from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import (
     Path,
@@ -58,12 +57,8 @@ def _tables(rule: Rule, *path: str, **keys: str) -> Callable[[Config, Path], str
         *path: The parts of the rule that are a table's path.
         **keys: The keys of other parts, in addition to those of the server's address or in place of them.
     """
-    keys = {"host": "database.hostname", "port": "database.port"} | keys
-
-    def dataset(config: Config, names: Path) -> str:
-        return keyed(partial(rule, **dict(zip(path, names, strict=False))), **keys)(config)
-
-    return dataset
+    values = key_values(**{"host": "database.hostname", "port": "database.port"} | keys)
+    return lambda config, names: rule(**values(config, "") | dict(zip(path, names, strict=False)))
 
 
 def _mssql(config: Config, path: Path) -> str:
