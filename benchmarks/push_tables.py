@@ -34,7 +34,7 @@ from synthetic import FIELDS, synthetic
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster_tests.assets.world import REGION
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 
@@ -159,7 +159,7 @@ def _create(glue: Any, discovery: Discovery) -> None:
 
 def _tables(discovery: Discovery) -> Iterator[tuple[str, dict[str, Any]]]:
     """The database and the `TableInput` of each table, as Tableflow creates it."""
-    for node in glue_tables(discovery.graph):
+    for node in discovery.graph.of_kind(GlueTableNode):
         place = GlueTableNode.of(node).shown_place
         location = f"s3://bucket/{place.database}/{place.table}"
         columns = [{"Name": f"field_{number}", "Type": "string", "Comment": ""} for number in range(FIELDS)]
@@ -181,7 +181,7 @@ def _tables(discovery: Discovery) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _databases(discovery: Discovery) -> Iterable[str]:
-    return (GlueTableNode.of(node).shown_place.database for node in glue_tables(discovery.graph))
+    return (GlueTableNode.of(node).shown_place.database for node in discovery.graph.of_kind(GlueTableNode))
 
 
 def _pages(client: Any) -> list[Any]:

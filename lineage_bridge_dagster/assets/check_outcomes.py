@@ -301,7 +301,7 @@ def _tableflow(node: Node) -> CheckOutcome:
             grant_sync() if is_error else "Check the cluster's catalog integration in Confluent's console."
         )
         findings.append((is_error, f"The sync to {name} is {state}", next_step))
-    for integration in tableflow.integrations:
+    for integration in tableflow.catalog_integrations:
         rows.append(_integration_row(integration, tableflow.last_sync(integration.id)))
         if finding := _integration_finding(integration):
             findings.append(finding)

@@ -26,8 +26,7 @@ from lineage_bridge_dagster.assets.run_cache import checked_in_run
 from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
-from lineage_bridge_dagster.lineage.nodes import is_glue_table, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import IcebergTableNode, is_glue_table, is_iceberg_rest_table
 
 IN_SYNC = "lineage_in_sync"
 SCHEMA = "schema_matches"

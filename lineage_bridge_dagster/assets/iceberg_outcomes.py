@@ -7,9 +7,8 @@ the connector's configuration and from the table as it is.
 from __future__ import annotations
 
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import TopicNode
+from lineage_bridge_dagster.lineage.nodes import IcebergTableNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.text import first_few, plural
 

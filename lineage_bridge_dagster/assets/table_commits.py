@@ -23,10 +23,9 @@ from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, Sna
 from lineage_bridge_dagster.catalogs.iceberg.states import read_states
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, is_glue_table
 from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 _log = logging.getLogger(__name__)
@@ -84,7 +83,7 @@ def _elsewhere(instance: ComponentInstance, context: Context, tables: Sequence[N
     by_catalog: dict[str, dict[str, Identifier]] = {}
     for node in tables:
         table = IcebergTableNode.of(node)
-        by_catalog.setdefault(table.catalog, {})[node.node_id] = (*table.namespace, table.table)
+        by_catalog.setdefault(table.catalog, {})[node.node_id] = (*table.namespace, table.table_name)
     found: dict[str, SnapshotState | LineageBridgeError] = {}
     for catalog, names in by_catalog.items():
         try:

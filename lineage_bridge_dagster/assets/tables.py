@@ -21,11 +21,10 @@ from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import NodeView, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import IcebergTableNode, NodeView, is_glue_table
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten

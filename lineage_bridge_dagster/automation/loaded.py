@@ -16,13 +16,18 @@ from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.catalogs.drift import Comparison, compare
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, name_of
+from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
-from lineage_bridge_dagster.lineage.glue_status import is_in_glue
+from lineage_bridge_dagster.lineage.glue_status import conflict_of, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import (
+    GlueTableNode,
+    IcebergTableNode,
+    is_glue_table,
+    is_iceberg_rest_table,
+)
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
@@ -143,7 +148,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
         )
         for asset in inventory.tables
         # A table that several topics claim is never pushed, nor is one that is not there.
-        if not NodeView.of(asset.node).conflict and is_in_glue(asset.node)
+        if not conflict_of(asset.node) and is_in_glue(asset.node)
     ]
     absent = [_absent_table(asset, inventory) for asset in inventory.tables if not is_in_glue(asset.node)]
     return LoadedState(version, inventory.discovery, tables, versions.read_settings, absent)
@@ -154,7 +159,7 @@ def _iceberg_place(node: Node) -> IcebergPlace | None:
     # Where nothing can be written, nothing can be lost.
     if not is_iceberg_rest_table(node) or table.not_writable:
         return None
-    return IcebergPlace(table.catalog, (*table.namespace, table.table))
+    return IcebergPlace(table.catalog, (*table.namespace, table.table_name))
 
 
 def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
@@ -16,9 +15,8 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.model import scopes_of as reporters_of
 from lineage_bridge_dagster.lineage.nodes import (
     GlueTableNode,
+    IcebergTableNode,
     TableflowNode,
-    glue_tables,
-    iceberg_rest_tables,
     is_glue_table,
 )
 from lineage_bridge_dagster.text import first_few
@@ -104,7 +102,7 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
         if node.environment_id and node.cluster_id:
             found.add(ListScope(TABLEFLOW, node.environment_id, node.cluster_id))
             found.add(ListScope(INTEGRATIONS, node.environment_id, node.cluster_id))
-    places = [GlueTableNode.of(node).place for node in glue_tables(discovery.graph)]
+    places = [GlueTableNode.of(node).place for node in discovery.graph.of_kind(GlueTableNode)]
     # Before its first table exists, a database is known only as the one that Tableflow should use.
     places += [
         TableflowNode.of(node).expected_place for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)
@@ -158,7 +156,7 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
             if (node.environment_id, node.cluster_id) == (scope.environment, scope.place)
         ]
     if scope.api == GLUE:
-        places = (GlueTableNode.of(node).place for node in glue_tables(graph) if is_in_glue(node))
+        places = (GlueTableNode.of(node).place for node in graph.of_kind(GlueTableNode) if is_in_glue(node))
         return [place.table for place in places if place and place.is_home and place.database == scope.place]
     if scope.api == ICEBERG:
         return sorted(_tables_of_catalog(discovery, scope.place).present)
@@ -172,11 +170,11 @@ def _named_tables(discovery: Discovery, database: str) -> NamedTables:
 
 def _tables_of_catalog(discovery: Discovery, catalog: str) -> NamedTables:
     """The tables of a REST catalog, as `namespace.table`; not those that Tableflow's own catalogs tell of."""
-    nodes = (node for node in iceberg_rest_tables(discovery.graph) if not _is_from_tableflow(node))
+    nodes = (node for node in discovery.graph.of_kind(IcebergTableNode) if not _is_from_tableflow(node))
     tables = (IcebergTableNode.of(node) for node in nodes)
     datasets = (node.qualified_name for node in discovery.graph.of_type(NodeType.EXTERNAL_DATASET))
     return NamedTables(
-        frozenset(".".join((*table.namespace, table.table)) for table in tables if table.catalog == catalog),
+        frozenset(f"{table.database}.{table.table_name}" for table in tables if table.catalog == catalog),
         tuple(sorted(datasets)),
     )
 

@@ -33,13 +33,12 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 def print_glue_tables(graph: Graph) -> None:
     """Print how many tables Glue has of those that Tableflow syncs to it, and why it lacks the others."""
     from lineage_bridge_dagster.lineage.glue_status import absence_sentence, glue_counts, is_in_glue
-    from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
+    from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
-    absent = [table for table in glue_tables(graph) if not is_in_glue(table)]
+    absent = [table for table in graph.of_kind(GlueTableNode) if not is_in_glue(table)]
     for table in absent[:_MAX_TABLES]:
-        view = GlueTableNode.of(table)
-        line = f"{view.text('glue_status'):<8} {view.shown_place.dotted}  {absence_sentence(table)}"
-        err.print(f"{line} {view.text('glue_next_step')}".rstrip(), style="yellow", markup=False)
+        line = f"{table.glue_status:<8} {table.shown_place.dotted}  {absence_sentence(table)}"
+        err.print(f"{line} {table.glue_next_step}".rstrip(), style="yellow", markup=False)
     if len(absent) > _MAX_TABLES:
         err.print(f"... and {len(absent) - _MAX_TABLES:,} more tables", style="yellow")
     err.print(f"Glue tables: {glue_counts(graph)}", markup=False)

@@ -15,12 +15,16 @@ from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
 from lineage_bridge_dagster.confluent.graph.builder import Builder, Place
 from lineage_bridge_dagster.confluent.graph.console_links import Console
-from lineage_bridge_dagster.confluent.graph.tableflow import REPORTED, add_tableflow
+from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
 from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES, STALE_SINCE
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType, known_since
-from lineage_bridge_dagster.lineage.nodes import TableflowNode
+from lineage_bridge_dagster.lineage.nodes import Api, TableflowNode
+from lineage_bridge_dagster.lineage.nodes.policies import reported_by
+
+#: The fields of a Tableflow table that a listing decides; empty ones are left out.
+LISTED = reported_by(TableflowNode, Api.TABLEFLOW, Api.INTEGRATIONS)
 
 
 def read_tableflow(session: ConfluentSession, environment: str, cluster: str) -> ClusterListing | None:
@@ -105,6 +109,6 @@ def _has_moved(before: Node, now: Node) -> bool:
 
 def _seen_again(before: Node, now: Node) -> Node:
     """The node as it is now, with what other APIs told of it."""
-    others = {name: value for name, value in before.attributes.items() if name not in REPORTED}
+    others = {name: value for name, value in before.attributes.items() if name not in LISTED}
     attributes: Mapping[str, object] = {**others, **now.attributes}
     return replace(now, attributes=attributes, first_seen=before.first_seen, tags=before.tags)

@@ -13,12 +13,11 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.glue_status import GLUE_STATUS_ATTRIBUTES
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.nodes import CatalogTableNode
+from lineage_bridge_dagster.lineage.nodes.policies import NEVER_CARRIED, reporters
 from lineage_bridge_dagster.lineage.sql_policy import statement_hash
-from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
-from lineage_bridge_dagster.lineage.writers import WRITER, settle_writers
+from lineage_bridge_dagster.lineage.writers import settle_writers
 
 Entry = TypeVar("Entry", Node, Edge)
 
@@ -26,24 +25,6 @@ STALE_SINCE = "stale_since"
 #: On a node that was found, but not by every scope that reported it before: the names of the attributes that
 #: are carried over.
 STALE_ATTRIBUTES = "stale_attributes"
-
-#: Attributes that describe one discovery, and are never carried over.
-_NEVER_CARRIED = GLUE_STATUS_ATTRIBUTES | {
-    STALE_SINCE,
-    STALE_ATTRIBUTES,
-    "scope",
-    "scopes",
-    "warnings",
-    UNKNOWN,
-    WRITER,
-}
-
-#: By kind of node, the APIs that add attributes to nodes that other APIs report.
-_ATTRIBUTE_APIS: dict[str, tuple[str, ...]] = {
-    NodeType.KAFKA_TOPIC: ("kafka", "schema_registry"),
-    NodeType.TABLEFLOW_TABLE: ("tableflow", "catalog_integrations"),
-    NodeType.CATALOG_TABLE: ("glue", "tableflow", "catalog_integrations"),
-}
 
 #: The APIs that report topics and their fields, from which the columns of processes are derived.
 _FIELD_APIS = frozenset({"schema_registry", "kafka", "clusters", "environments"})
@@ -144,14 +125,15 @@ class _Proof:
         if any(not self.covers(scope) for scope in scopes_of(node.attributes)):
             return True
         return any(
-            report.scope.api in _ATTRIBUTE_APIS.get(node.node_type, ()) and _contains(report.scope, node)
+            report.scope.api in reporters(type(node)) and _contains(report.scope, node)
             for report in self._coverage.hiding
         )
 
 
 def _contains(scope: Scope, node: Node) -> bool:
     if scope.api == "glue":
-        return scope.place in ("", GlueTableNode.of(node).aws_region or scope.place)
+        region = node.aws_region if isinstance(node, CatalogTableNode) else ""
+        return scope.place in ("", region or scope.place)
     if scope.environment != (node.environment_id or ""):
         return False
     # A schema registry serves all of its environment; its place is the registry's own id.
@@ -238,7 +220,7 @@ def _missing(attributes: Mapping[str, Any], known: Mapping[str, Any]) -> dict[st
     return {
         name: value
         for name, value in known.items()
-        if name not in _NEVER_CARRIED
+        if name not in NEVER_CARRIED
         and attributes.get(name) in (None, "", [], {})
         and value not in (None, "", [], {})
     }

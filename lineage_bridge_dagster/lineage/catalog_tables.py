@@ -9,6 +9,7 @@ from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     GlueTableNode,
+    IcebergTableNode,
     is_glue_table,
     is_iceberg_rest_table,
 )
@@ -29,34 +30,6 @@ class TableName(NamedTuple):
         return f"{self.database}.{self.table}"
 
 
-class IcebergTableNode(GlueTableNode):
-    """A table of a REST catalog. Its columns, location and properties have the names of a Glue table's."""
-
-    __slots__ = ()
-
-    @property
-    def catalog(self) -> str:
-        """The name of its catalog in the configuration."""
-        return self.text("catalog")
-
-    @property
-    def namespace(self) -> tuple[str, ...]:
-        return tuple(self.text("database").split("."))
-
-    @property
-    def table(self) -> str:
-        return self.text("table_name")
-
-    @property
-    def not_writable(self) -> str:
-        """Why nothing is written to it; empty if that is not known."""
-        return self.text("not_writable")
-
-    @property
-    def name(self) -> TableName:
-        return TableName(".".join((self.catalog, *self.namespace)), self.table)
-
-
 def takes_lineage(node: Node) -> bool:
     """Whether a push may write to a node: a table of Glue or of a REST catalog."""
     return is_glue_table(node) or is_iceberg_rest_table(node)
@@ -69,8 +42,8 @@ def tables_of(graph: Graph) -> Iterator[Node]:
 
 def name_of(table: Node) -> TableName:
     """The name of a table that takes lineage."""
-    if is_iceberg_rest_table(table):
-        return IcebergTableNode.of(table).name
+    if isinstance(table, IcebergTableNode):
+        return TableName(".".join((table.catalog, *table.namespace)), table.table_name)
     place = GlueTableNode.of(table).shown_place
     return TableName(place.database, place.table)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView, glue_tables, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueReport, GlueTableNode, NodeView, is_glue_table
 from lineage_bridge_dagster.text import counted, sentence
 
 
@@ -51,11 +51,6 @@ class Absence(StrEnum):
     STALE = "stale"
 
 
-#: Attributes that only one discovery can tell: they are never carried to a node that was found again.
-GLUE_STATUS_ATTRIBUTES = frozenset(
-    {"glue_status", "glue_absence", "glue_reason", "glue_next_step", "glue_last_found"}
-)
-
 #: By kind of absence, how counts call it.
 _LABELS: Mapping[str, str] = {
     Absence.TABLEFLOW_FAILED: "Tableflow failed",
@@ -86,6 +81,11 @@ def glue_status(table: Node) -> GlueStatus:
 
 def is_in_glue(table: Node) -> bool:
     return glue_status(table) is GlueStatus.FOUND
+
+
+def conflict_of(node: Node) -> str:
+    """The topics that claim the same Glue table, as a sentence; empty for any other node."""
+    return node.conflict if isinstance(node, GlueReport) else ""
 
 
 def absence_sentence(table: Node) -> str:
@@ -129,7 +129,7 @@ def glue_counts(graph: Graph) -> GlueCounts:
     found = 0
     missing: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
-    for table in glue_tables(graph):
+    for table in graph.of_kind(GlueTableNode):
         kind = NodeView.of(table).text("glue_absence")
         if NodeView.of(table).stale_since:
             unknown[Absence.STALE] += 1

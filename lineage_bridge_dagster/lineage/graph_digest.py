@@ -7,18 +7,10 @@ import json
 from dataclasses import fields
 from typing import Any
 
-from lineage_bridge_dagster.lineage.catalog_facts import COMMIT_ATTRIBUTES
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Edge, Node
+from lineage_bridge_dagster.lineage.nodes.policies import VOLATILE
 
-#: Attributes that change with every commit to a table, every push or every discovery.
-_VOLATILE = COMMIT_ATTRIBUTES | {
-    "parameters",
-    "description",
-    "version_id",
-    "update_time",
-    "catalog_last_sync",
-}
 _TIMES = frozenset({"first_seen", "last_seen"})
 
 
@@ -38,7 +30,7 @@ def graph_digest(discovery: Discovery) -> str:
 def _stable(entry: Node | Edge) -> dict[str, Any]:
     """All fields and attributes but the volatile ones: an asset must not show older ones than were found."""
     values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name not in _TIMES}
-    attributes = {name: value for name, value in entry.attributes.items() if name not in _VOLATILE}
+    attributes = {name: value for name, value in entry.attributes.items() if name not in VOLATILE}
     return {**values, "attributes": attributes}
 
 

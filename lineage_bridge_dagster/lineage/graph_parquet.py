@@ -22,6 +22,7 @@ from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.graph_records import discovery_of, known_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.nodes import loaded_node
 from lineage_bridge_dagster.lineage.parquet_folder import COVERAGE, EDGES, JSON_COLUMNS, NODES, Provenance
 from lineage_bridge_dagster.lineage.sql_policy import limited_to
 
@@ -162,7 +163,7 @@ class _Columns:
 
 def _plain_nodes(columns: _Columns) -> Iterator[Node] | None:
     return _built(
-        Node,
+        loaded_node,
         columns.required("node_id"),
         columns.optional("system", ""),
         columns.required("node_type"),

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.nodes import loaded_node
 from lineage_bridge_dagster.lineage.other_forms import read_other_forms
 from lineage_bridge_dagster.lineage.times import iso
 
@@ -235,22 +236,20 @@ class _Record:
 
 
 def _node(record: _Record) -> Node:
-    return Node(
-        node_id=record.required("node_id", '"confluent:kafka_topic:env-abc123:lkc-abc123/orders"'),
-        system=record.text("system") or "",
-        node_type=record.required("node_type", '"kafka_topic"'),
-        qualified_name=record.required("qualified_name", '"orders"'),
-        display_name=record.text("display_name") or "",
-        environment_id=record.text("environment_id"),
-        environment_name=record.text("environment_name"),
-        cluster_id=record.text("cluster_id"),
-        cluster_name=record.text("cluster_name"),
-        catalog_type=record.text("catalog_type"),
-        attributes=record.attributes(),
-        tags=record.texts("tags"),
-        url=record.text("url"),
-        first_seen=record.text("first_seen"),
-        last_seen=record.text("last_seen"),
+    return loaded_node(
+        record.required("node_id", '"confluent:kafka_topic:env-abc123:lkc-abc123/orders"'),
+        record.text("system") or "",
+        record.required("node_type", '"kafka_topic"'),
+        record.required("qualified_name", '"orders"'),
+        record.text("display_name") or "",
+        record.text("environment_id"),
+        record.text("environment_name"),
+        record.text("cluster_id"),
+        record.text("cluster_name"),
+        record.text("catalog_type"),
+        record.attributes(),
+        record.texts("tags"),
+        *(record.text(name) for name in ("url", "first_seen", "last_seen")),
     )
 
 
@@ -293,7 +292,7 @@ def plain_node(record: object, equal: EqualValues) -> Node | None:
     text = equal.text
     texts = [(value and text(value)) or None for value in values[3:-1]]
     system, shown, environment, environment_name, cluster, cluster_name, catalog, first, last = texts
-    return Node(
+    return loaded_node(
         values[0],
         system or "",
         text(values[1]),

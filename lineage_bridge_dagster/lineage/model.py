@@ -11,19 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
-
-class NodeType(StrEnum):
-    """Kinds of node. A graph from a file may hold others, which are kept and shown."""
-
-    KAFKA_TOPIC = "kafka_topic"
-    CONNECTOR = "connector"
-    FLINK_JOB = "flink_job"
-    KSQLDB_QUERY = "ksqldb_query"
-    EXTERNAL_DATASET = "external_dataset"
-    TABLEFLOW_TABLE = "tableflow_table"
-    SCHEMA = "schema"
-    CATALOG_TABLE = "catalog_table"
-    CONSUMER_GROUP = "consumer_group"
+from lineage_bridge_dagster.lineage.nodes.node import Node as Node
+from lineage_bridge_dagster.lineage.nodes.node import NodeType as NodeType
 
 
 class EdgeType(StrEnum):
@@ -52,42 +41,6 @@ FLOW_EDGES = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORM
 
 #: Attribute of a `produces` edge: see `Edge.inputs`.
 INPUTS = "inputs"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One node, with the fields of `lineage_graph.json`.
-
-    `attributes` is open JSON, with typed access by kind of node in `nodes`. On a node of any kind:
-    `attributes["scope"]` names the discovery scope that reported the node (see `coverage`), and
-    `attributes["scopes"]` all of them if there are several; `attributes["stale_since"]`, an ISO 8601 time,
-    is set on a node that was carried over from the last good state because its scope could not be read.
-    """
-
-    node_id: str
-    system: str
-    node_type: str
-    qualified_name: str
-    display_name: str = ""
-    environment_id: str | None = None
-    environment_name: str | None = None
-    cluster_id: str | None = None
-    cluster_name: str | None = None
-    catalog_type: str | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-    url: str | None = None
-    first_seen: str | None = None
-    last_seen: str | None = None
-
-    @property
-    def label(self) -> str:
-        """The name to show: the display name, else the qualified name."""
-        return self.display_name or self.qualified_name
-
-    def with_attributes(self, **attributes: Any) -> Node:
-        """Return a copy with these attributes added or replaced."""
-        return replace(self, attributes={**self.attributes, **attributes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +79,7 @@ class Edge:
 
 
 Entry = TypeVar("Entry", Node, Edge)
+N = TypeVar("N")
 
 
 class Graph:
@@ -170,6 +124,10 @@ class Graph:
         """The nodes of these kinds, in insertion order."""
         return (node for node in self.nodes.values() if node.node_type in node_types)
 
+    def of_kind(self, kind: type[N]) -> Iterator[N]:
+        """The nodes of a class, such as `TopicNode`, in insertion order."""
+        return (node for node in self.nodes.values() if isinstance(node, kind))
+
 
 def known_since(entry: Entry, before: Entry | None) -> Entry:
     """A node or an edge, first seen when it was before."""
@@ -198,8 +156,11 @@ def _merge_attributes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[st
 
 
 def _merge_nodes(old: Node, new: Node) -> Node:
-    return replace(
-        new,
+    return Node(
+        node_id=new.node_id,
+        system=new.system,
+        node_type=new.node_type,
+        qualified_name=new.qualified_name,
         display_name=new.display_name or old.display_name,
         environment_id=new.environment_id or old.environment_id,
         environment_name=new.environment_name or old.environment_name,

@@ -10,9 +10,7 @@ from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import SchemaNode, TopicNode
-
-#: By our attribute, the other name that a node may have it under.
-_OTHER_NAMES = {"sql": "query", "connector_class": "connector.class"}
+from lineage_bridge_dagster.lineage.nodes.policies import OTHER_NAMES
 
 
 def read_other_forms(graph: Graph) -> None:
@@ -50,7 +48,8 @@ def _other_names(node: Node) -> dict[str, Any]:
     attributes = node.attributes
     return {
         ours: attributes[other]
-        for ours, other in _OTHER_NAMES.items()
+        for ours, others in OTHER_NAMES.items()
+        for other in others
         if attributes.get(other) and not attributes.get(ours)
     }
 

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.description import with_sql_notes
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, Graph, Node
+from lineage_bridge_dagster.lineage.nodes import Holds
+from lineage_bridge_dagster.lineage.nodes.policies import HOLDS
 from lineage_bridge_dagster.lineage.sql_modes import (
     at_least_as_strict,
     is_parsed,
@@ -33,10 +34,6 @@ CACHE = "sql"
 #: Raise it when the rules in `redaction` change, so that they apply to discoveries that are stored.
 _RULES = 3
 
-#: The second is LineageBridge's name.
-_STATEMENTS = ("sql", "query")
-#: Attributes whose keys are the names of columns, and whose values are types.
-_OF_COLUMNS = ("column_types", COLUMN_LINEAGE)
 #: What edges of a discovery have, and what none may change: ids and names of scopes.
 _OF_EDGES = frozenset({"evidence", "scope", "scopes", "stale_since", INPUTS})
 #: What a field or a column without a comment has: a graph has millions of them.
@@ -124,18 +121,18 @@ def limited_edge(edge: Edge, mode: str) -> Edge:
 def _shown_attributes(found: Mapping[str, Any], mode: str, *, parsed: bool) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     for name, value in found.items():
-        if name in _STATEMENTS and isinstance(value, str):
+        holds = HOLDS.get(name)
+        if holds is Holds.STATEMENT and isinstance(value, str):
             shown: Any = _stored(value, mode, is_parsed=parsed)
-        elif name == "formatted_sql" and isinstance(value, str):
+        elif holds is Holds.FORMATTED_STATEMENT and isinstance(value, str):
             shown = _stored(value, mode, is_parsed=parsed) if _shows_text(mode) else ""
-        elif name == "parse_error" and isinstance(value, str) and value:
-            # It quotes the statement.
+        elif holds is Holds.PARSER_MESSAGE and isinstance(value, str) and value:
             shown = _QUOTED.sub(f"'{MASK}'", redact_text(value)) if _shows_text(mode) else _NOT_SHOWN
-        elif name == "parameters" and isinstance(value, Mapping):
+        elif holds is Holds.PARAMETERS and isinstance(value, Mapping):
             shown = shown_parameters(value, mode)
-        elif name == "description" and isinstance(value, str):
+        elif holds is Holds.DESCRIPTION and isinstance(value, str):
             shown = shown_description(value, mode)
-        elif name in _OF_COLUMNS:
+        elif holds is Holds.COLUMN_NAMES:
             shown = value
         else:
             shown = _shown(name, value, mode)

@@ -6,7 +6,7 @@ scope's status, and holds back neither pushes nor removals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -75,7 +75,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def unknowns_of(node: Node) -> tuple[str, ...]:
+def unknowns_of(node: Node) -> Sequence[str]:
     """The kinds of what is unknown about a node, most often of `Unknown`; empty for most nodes."""
     found = NodeView.of(node).unknown
     return (*found, Unknown.SQL) if StatementNode.of(node).parse_error else found

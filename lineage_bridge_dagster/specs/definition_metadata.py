@@ -8,25 +8,25 @@ from typing import Any
 from dagster import AssetKey, JsonMetadataValue, MarkdownMetadataValue, MetadataValue, UrlMetadataValue
 
 from lineage_bridge_dagster.catalogs.glue.links import athena_select, athena_url, glue_table_url
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.glue_status import (
-    GLUE_STATUS_ATTRIBUTES,
     absence_sentence,
+    conflict_of,
     is_in_glue,
 )
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     Field,
     GlueTableNode,
+    IcebergTableNode,
     NodeView,
     SchemaNode,
     TopicNode,
     is_glue_table,
     is_iceberg_rest_table,
 )
-from lineage_bridge_dagster.lineage.unknowns import UNKNOWN
+from lineage_bridge_dagster.lineage.nodes.policies import NOT_IN_DETAILS
 from lineage_bridge_dagster.specs.graph_view import PROCESSES, NodeContext, Role
 from lineage_bridge_dagster.specs.links import lineage_url
 from lineage_bridge_dagster.specs.markdown import markdown_table
@@ -34,27 +34,6 @@ from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetad
 from lineage_bridge_dagster.specs.pages.columns import column_table
 from lineage_bridge_dagster.specs.pages.feeds import all_feeds
 from lineage_bridge_dagster.specs.pages.tableflow import tableflow_metadata, tableflow_of
-
-#: Attributes that are shown elsewhere, or that are internal.
-_NOT_DETAILS = frozenset(
-    {
-        "sql",
-        "formatted_sql",
-        "schema_columns",
-        "column_types",
-        "columns",
-        "column_lineage",
-        "schema_fields",
-        "parameters",
-        "conflict",
-        "scope",
-        "stale_since",
-        UNKNOWN,
-        "owners",
-        "fields",
-        *GLUE_STATUS_ATTRIBUTES,
-    }
-)
 
 
 def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict[str, Any]:
@@ -65,7 +44,9 @@ def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict
         **LineageMetadata(
             **_of_kind(node, context),
             lineage=UrlMetadataValue(lineage_url(key)),
-            conflict=f"Nothing is pushed to this table: {view.conflict}." if view.conflict else None,
+            conflict=f"Nothing is pushed to this table: {conflict}."
+            if (conflict := conflict_of(node))
+            else None,
             incomplete_coverage=_incomplete(context.incomplete),
             stale_since=view.stale_since or None,
             cycle=_cycle(context.cyclic_sources),
@@ -112,7 +93,7 @@ def _columns(node: Node, context: NodeContext) -> Sequence[Field]:
     return ()
 
 
-def _documented(columns: list[Field], topics: list[Node]) -> list[Field]:
+def _documented(columns: Sequence[Field], topics: list[Node]) -> Sequence[Field]:
     """The columns, with the doc string of the topic's field where Glue has no comment."""
     if len(topics) != 1:
         return columns
@@ -128,7 +109,7 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
     if is_iceberg_rest_table(node):
         table = IcebergTableNode.of(node)
-        own |= {"database": table.text("database"), "table": table.table}
+        own |= {"database": table.text("database"), "table": table.table_name}
         if context.role is Role.ITSELF:
             own |= tableflow_metadata(tableflow_of(node, context.view))
             # A chain is in the catalog of the lineage tables.
@@ -218,7 +199,7 @@ def _details(node: Node) -> MarkdownMetadataValue | None:
 
 def _detail_rows(attributes: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for name, value in sorted(attributes.items()):
-        if name in _NOT_DETAILS or value in (None, "", [], {}, ()):
+        if name in NOT_IN_DETAILS or value in (None, "", [], {}, ()):
             continue
         if isinstance(value, Mapping):
             yield from ((f"{name}.{inner}", nested) for inner, nested in sorted(value.items()))

@@ -18,10 +18,15 @@ from collections.abc import Mapping
 
 from dagster import AssetKey, AssetSpec
 
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import (
+    GlueTableNode,
+    IcebergTableNode,
+    NodeView,
+    is_glue_table,
+    is_iceberg_rest_table,
+)
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.definition_metadata import definition_metadata
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
@@ -140,7 +145,7 @@ class LineageTranslator:
                 parts = [_first(role), *filter(None, [place.away]), place.database, place.table]
             case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
                 table = IcebergTableNode.of(node)
-                parts = [_first(role), table.catalog, ".".join(table.namespace), table.table]
+                parts = [_first(role), table.catalog, table.database, table.table_name]
             case NodeType.CATALOG_TABLE:
                 parts = [(node.catalog_type or "catalog").lower(), node.qualified_name]
             case _:

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
-from lineage_bridge_dagster.lineage.nodes import glue_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster_tests.assets.location import freshness_checks
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.live import LiveStack
@@ -57,7 +57,7 @@ def test_a_table_is_late_while_tableflow_is_suspended_and_fresh_once_it_caught_u
         # Its asset is there before Glue has the table, and nothing is late in a table that does not exist.
         if not any(
             node.attributes.get("table_name") == TOPIC and is_in_glue(node)
-            for node in glue_tables(discovered.graph)
+            for node in discovered.graph.of_kind(GlueTableNode)
         ):
             return None
         graph_json.dump(discovered, state)

@@ -11,7 +11,7 @@ import pytest
 from mypy_boto3_glue.client import GlueClient
 
 from lineage_bridge_dagster.catalogs.glue import new_tables
-from lineage_bridge_dagster.confluent.graph.tableflow import REPORTED
+from lineage_bridge_dagster.confluent.tableflow_update import LISTED
 from lineage_bridge_dagster.discovery import update as discovery_update
 from lineage_bridge_dagster.discovery.update import update
 from lineage_bridge_dagster.embedded import world
@@ -238,6 +238,6 @@ def test_every_attribute_that_tableflow_tells_can_vanish(run: Run) -> None:
         name
         for node in run().graph.of_type(NodeType.TABLEFLOW_TABLE)
         for name in node.attributes
-        if not name.startswith("glue_") or name in REPORTED
+        if not name.startswith("glue_") or name in LISTED
     }
-    assert told <= REPORTED | {"scope", "conflict"}
+    assert told <= LISTED | {"scope", "conflict"}

@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.lineage import nodes
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
-from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.nodes import (
     Attribute,
     CatalogSync,
     Field,
     FormatError,
     GlueTableNode,
-    NodeView,
     TableflowNode,
     TopicNode,
-    glue_tables,
 )
 from lineage_bridge_dagster_tests.lineage.graphs import CLUSTER, node, shop
 
@@ -37,8 +35,8 @@ def topic(**attributes: Any) -> TopicNode:
     return TopicNode.of(node("topic", "kafka_topic", **attributes))
 
 
-def properties() -> list[tuple[type[NodeView], str]]:
-    views = [view for _, view in inspect.getmembers(nodes, inspect.isclass) if issubclass(view, NodeView)]
+def properties() -> list[tuple[type[Node], str]]:
+    views = [view for _, view in inspect.getmembers(nodes, inspect.isclass) if issubclass(view, Node)]
     return [
         (view, name)
         for view in views
@@ -165,4 +163,4 @@ class TestExpectedGluePlace:
 
 def test_glue_tables_are_the_catalog_tables_of_glue() -> None:
     graph = Graph([*shop().nodes.values(), node("t", "kafka_topic")])
-    assert [table.node_id for table in glue_tables(graph)] == ["table"]
+    assert [table.node_id for table in graph.of_kind(GlueTableNode)] == ["table"]

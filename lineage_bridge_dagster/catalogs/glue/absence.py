@@ -107,7 +107,7 @@ def not_configured(source: Node) -> AbsenceReason:
     """Return why a Tableflow table is not expected in Glue, or why it is unknown whether it is."""
     tableflow = TableflowNode.of(source)
     cluster = source.cluster_name or source.cluster_id or "the cluster"
-    if tableflow.integrations_read is False:
+    if tableflow.catalog_integrations_read is False:
         return AbsenceReason(
             GlueStatus.UNKNOWN,
             Absence.INTEGRATIONS_UNREAD,
@@ -171,7 +171,7 @@ def _integration_causes(tableflow: TableflowNode) -> Iterator[_Cause]:
 
 def _responsible(tableflow: TableflowNode) -> list[CatalogIntegrationState]:
     """The integrations with Glue that sync the topic, or all of the cluster's if none is known to."""
-    integrations = [one for one in tableflow.integrations if one.type == AWS_GLUE]
+    integrations = [one for one in tableflow.catalog_integrations if one.type == AWS_GLUE]
     return [one for one in integrations if one.syncs_topic] or integrations
 
 

@@ -31,17 +31,16 @@ from lineage_bridge_dagster.lineage.coverage import Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import (
-    GLUE_STATUS_ATTRIBUTES,
     GlueStatus,
     is_in_glue,
 )
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table, two_writers
 from lineage_bridge_dagster.lineage.model import Edge, Evidence, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import (
+    GlueReport,
     GlueTableNode,
     NodeView,
     TableflowNode,
-    glue_tables,
     is_glue_table,
 )
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -122,7 +121,7 @@ def enrich_scanned(
     graph = Graph(map(_without_status, graph.nodes.values()), graph.edges.values())
     expected = {source.node_id for source in sources}
     for node in map(_without_status, tableflow_tables):
-        if node.node_id not in expected and TableflowNode.of(node).integrations_read is not None:
+        if node.node_id not in expected and TableflowNode.of(node).catalog_integrations_read is not None:
             graph.add_node(node.with_attributes(**not_configured(node).attributes))
     absent: dict[GluePlace, list[tuple[Node, AbsenceReason]]] = {}
     for source in sources:
@@ -203,9 +202,9 @@ def _scan(
 
 def _without_status(node: Node) -> Node:
     """The node without what an earlier scan told of its table, as in a graph from a file."""
-    if not node.attributes.keys() & GLUE_STATUS_ATTRIBUTES:
+    if not node.attributes.keys() & GlueReport.declared.keys():
         return node
-    kept = {name: value for name, value in node.attributes.items() if name not in GLUE_STATUS_ATTRIBUTES}
+    kept = {name: value for name, value in node.attributes.items() if name not in GlueReport.declared}
     return replace(node, attributes=kept)
 
 
@@ -222,7 +221,7 @@ class KnownTables:
 
         self.places = {
             place
-            for node in glue_tables(graph)
+            for node in graph.of_kind(GlueTableNode)
             if is_in_glue(node) and (place := GlueTableNode.of(node).home_place) is not None
         }
 

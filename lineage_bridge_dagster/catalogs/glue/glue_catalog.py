@@ -30,7 +30,7 @@ from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, glue_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
 from lineage_bridge_dagster.lineage.ownership import PushOptions
 from lineage_bridge_dagster.lineage.push_results import NOT_OURS, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -78,7 +78,7 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
         return {**self._reader.calls, **super().calls}
 
     def tables(self, graph: Graph) -> Iterable[Node]:
-        return glue_tables(graph)
+        return graph.of_kind(GlueTableNode)
 
     def exists(self, node: Node) -> bool:
         return is_in_glue(node)

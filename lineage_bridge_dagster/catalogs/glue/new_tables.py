@@ -14,7 +14,7 @@ from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType, known_since
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 
 #: Tables that are asked for; with more, reading whole databases takes less.
 MAX_TABLES = 50
@@ -81,7 +81,11 @@ def _scan(reader: GlueReader, places: Collection[GluePlace], graph: Graph) -> Ca
         answers = pool.map(lambda place: reader.table(place.database, place.table), places)
         scan.tables.extend(table for table in answers if table is not None)
     seen = {table.place.folded.database for table in scan.tables}
-    seen |= {found.database for node in glue_tables(graph) if is_in_glue(node) and (found := _place(node))}
+    seen |= {
+        found.database
+        for node in graph.of_kind(GlueTableNode)
+        if is_in_glue(node) and (found := _place(node))
+    }
     if seen >= set(scan.databases):
         scan.visible = set(scan.databases)
     else:
@@ -93,7 +97,7 @@ def _overlaid(graph: Graph, found: Graph, places: Collection[GluePlace]) -> Grap
     """The graph with what was found in these places in place of what it had there."""
     outdated = {
         node.node_id
-        for node in glue_tables(graph)
+        for node in graph.of_kind(GlueTableNode)
         if _place(node) in places and not is_in_glue(node) and node.node_id not in found
     }
     result = Graph()

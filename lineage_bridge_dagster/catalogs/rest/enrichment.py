@@ -27,14 +27,14 @@ from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.carry import STALE_SINCE, stale_since
 from lineage_bridge_dagster.lineage.catalog_facts import CATALOG_SETTINGS, SHOWN_SETTINGS
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode, materializes
+from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, iceberg_rest_tables, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, IcebergTableNode, is_iceberg_rest_table
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -172,8 +172,8 @@ def _known_tables(last: Discovery | None, scope: Scope) -> frozenset[Identifier]
     report = last.coverage.get(scope) if last else None
     if last is None or report is None or report.status is not Status.COMPLETE:
         return None
-    tables = map(IcebergTableNode.of, iceberg_rest_tables(last.graph))
-    return frozenset((*table.namespace, table.table) for table in tables if table.catalog == scope.place)
+    tables = last.graph.of_kind(IcebergTableNode)
+    return frozenset((*table.namespace, table.table_name) for table in tables if table.catalog == scope.place)
 
 
 def _is_wanted(

@@ -39,10 +39,9 @@ from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.ids import iceberg_table_id
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, iceberg_rest_tables
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, IcebergTableNode
 from lineage_bridge_dagster.lineage.ownership import PushOptions
 from lineage_bridge_dagster.lineage.push_results import NOT_OURS, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -117,7 +116,7 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
         self._open: dict[str, tuple[Catalog, Pace]] = {}
 
     def tables(self, graph: Graph) -> Iterable[Node]:
-        return iceberg_rest_tables(graph)
+        return graph.of_kind(IcebergTableNode)
 
     def names_of(self, node: Node) -> Iterator[str]:
         yield from (node.node_id, node.qualified_name, target_of(node).dotted)
@@ -268,7 +267,7 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
 def target_of(node: Node) -> IcebergTarget:
     """The table to push to."""
     table = IcebergTableNode.of(node)
-    return IcebergTarget(node, table.catalog, table.namespace, table.table)
+    return IcebergTarget(node, table.catalog, table.namespace, table.table_name)
 
 
 def _target(catalog: str, identifier: Identifier) -> IcebergTarget:

@@ -18,45 +18,6 @@ DEFAULT_ERROR_TOPIC = "error_log"
 _CATALOG_TYPES = {"awsglue": AWS_GLUE, "snowflake": "SNOWFLAKE", "unity": "UNITY"}
 
 
-#: The attributes of a Tableflow table that these lists decide; empty ones are left out.
-REPORTED = frozenset(
-    {
-        "topic",
-        "organization_id",
-        "cluster_cloud",
-        "cluster_region",
-        "glue_database",
-        "glue_table",
-        "table_path",
-        "catalog_types",
-        "catalog_sync",
-        "catalog_integrations_read",
-        "catalog_integrations",
-        "catalog_last_sync",
-        "created_at",
-        "phase",
-        "error",
-        "write_mode",
-        "table_formats",
-        "suspended",
-        "error_handling",
-        "region",
-        "storage_kind",
-        "bucket_name",
-        "storage_account_name",
-        "container_name",
-        "provider_integration_id",
-        "retention_ms",
-        "data_retention_ms",
-        "enable_compaction",
-        "enable_partitioning",
-        "metadata_column_naming_scheme",
-        "failing_table_formats",
-        "warnings",
-    }
-)
-
-
 def add_tableflow(
     builder: Builder,
     place: Place,

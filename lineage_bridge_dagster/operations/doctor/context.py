@@ -23,7 +23,7 @@ from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, glue_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.operations.identity import caller_of, identity_of
 from lineage_bridge_dagster.settings import Settings
 
@@ -183,7 +183,7 @@ class Context:
     def tables(self) -> Iterator[GlueTableNode]:
         """The Glue tables of the last discovery; none without one."""
         if (stored := self.stored()) is not None:
-            yield from map(GlueTableNode.of, glue_tables(stored.discovery.graph))
+            yield from map(GlueTableNode.of, stored.discovery.graph.of_kind(GlueTableNode))
 
     def tableflow_places(self) -> list[TableflowPlace]:
         """The environments and regions in which Tableflow has tables; none without a discovery."""

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.catalogs.glue.links import LINEAGE_DATABASE
 from lineage_bridge_dagster.config.aws_partitions import partition_of
 from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, glue_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.operations.iam.collector import KMS_KEY, CollectorScope
 from lineage_bridge_dagster.settings import Settings
 
@@ -181,7 +181,7 @@ def place_of(url: str) -> str:
 
 
 def _databases(graph: Graph) -> Iterator[str]:
-    for node in glue_tables(graph):
+    for node in graph.of_kind(GlueTableNode):
         if place := GlueTableNode.of(node).home_place:
             yield place.database
     for view in _tableflow(graph):
@@ -190,7 +190,7 @@ def _databases(graph: Graph) -> Iterator[str]:
 
 
 def _buckets(graph: Graph) -> Iterator[str]:
-    locations = [GlueTableNode.of(node).text("storage_location") for node in glue_tables(graph)]
+    locations = [GlueTableNode.of(node).text("storage_location") for node in graph.of_kind(GlueTableNode)]
     for view in _tableflow(graph):
         if view.storage_kind in ("", "ByobAws"):
             locations.append(view.table_path)
@@ -202,7 +202,7 @@ def _buckets(graph: Graph) -> Iterator[str]:
 
 
 def _regions(graph: Graph) -> set[str]:
-    regions = {GlueTableNode.of(node).aws_region for node in glue_tables(graph)}
+    regions = {GlueTableNode.of(node).aws_region for node in graph.of_kind(GlueTableNode)}
     return (regions | {view.text("region") for view in _tableflow(graph)}) - {""}
 
 

@@ -6,10 +6,10 @@ every load, so it is bounded text.
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.lineage.catalog_tables import IcebergTableNode
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     GlueTableNode,
+    IcebergTableNode,
     TopicNode,
     is_glue_table,
     is_iceberg_rest_table,

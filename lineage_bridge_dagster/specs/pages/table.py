@@ -64,7 +64,7 @@ def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
         "Location": plain(table.storage_location),
         "Tableflow": first_few(syncs, 3),
         **tableflow_rows(tableflows := tableflow_of(table.node, context.view)),
-        **(catalog_rows(tableflows[0].node) if len(tableflows) == 1 else {}),
+        **(catalog_rows(tableflows[0]) if len(tableflows) == 1 else {}),
         "Partitioned by": plain(first_few([key.name for key in table.partition_keys], 10)),
         "Owner": plain(table.owner),
         "Not pushed": plain(table.conflict),

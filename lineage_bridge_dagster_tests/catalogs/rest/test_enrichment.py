@@ -23,7 +23,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_CONNECTORS, KEY_SOURCE_TOPICS
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
+from lineage_bridge_dagster.lineage.nodes import IcebergTableNode
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
@@ -73,7 +73,7 @@ def push(found: Discovery, configured: Catalogs, **options: object) -> PushRepor
 
 
 def tables(found: Discovery) -> list[str]:
-    return [node.display_name or "" for node in iceberg_rest_tables(found.graph)]
+    return [node.display_name or "" for node in found.graph.of_kind(IcebergTableNode)]
 
 
 def report_of(found: Discovery) -> ScopeReport:
@@ -85,7 +85,7 @@ def report_of(found: Discovery) -> ScopeReport:
 def test_the_table_of_a_connector_is_a_node_with_schema_and_snapshot(bucket: Bucket, name: Name) -> None:
     found = enriched(confluent(bucket, name), bucket.catalogs())
     assert tables(found) == [f"s3tables.{name[0]}.orders"]
-    (node,) = iceberg_rest_tables(found.graph)
+    (node,) = found.graph.of_kind(IcebergTableNode)
     assert node.node_id == f"iceberg:table::s3tables/{name[0]}/orders"
     assert [column["name"] for column in node.attributes["columns"]] == ["id"]
     assert node.attributes["rows"] == 1
@@ -139,7 +139,7 @@ def test_a_new_table_is_loaded_once_and_its_stamp_shows_the_topic(
         found = enriched(confluent(bucket, name), configured, last=stored)
         assert sorted(loaded) == ["orders", "stamped"]
         node = next(
-            node for node in iceberg_rest_tables(found.graph) if node.display_name.endswith("stamped")
+            node for node in found.graph.of_kind(IcebergTableNode) if node.display_name.endswith("stamped")
         )
         assert [hop.node.qualified_name for hop in chain_of(found.graph, node.node_id).hops] == ["orders.v1"]
         assert push(found, configured).counts["updated"] == 2

@@ -22,7 +22,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.lineage.nodes import iceberg_rest_tables
+from lineage_bridge_dagster.lineage.nodes import IcebergTableNode
 from lineage_bridge_dagster.lineage.push_results import PushReport
 from lineage_bridge_dagster.lineage.unknowns import LEFT_OUT, UNREADABLE_TABLES, note_text
 from lineage_bridge_dagster.settings import Settings
@@ -125,7 +125,7 @@ def test_a_table_of_ours_that_cannot_be_loaded_any_more_is_kept(
     before = server.tables["shop", "ours"]
     server.tables["shop", "ours"] = answer
     now = discovered(confluent(catalogs, "orders.v1", tables=both), catalogs, last)
-    ours = next(node for node in iceberg_rest_tables(now.graph) if node.label.endswith("ours"))
+    ours = next(node for node in now.graph.of_kind(IcebergTableNode) if node.label.endswith("ours"))
     assert ours.attributes[STALE_SINCE]
     assert (report_of(now).status is Status.COMPLETE) == its_own
     # And once more, from the state that has it as stale.
@@ -133,7 +133,7 @@ def test_a_table_of_ours_that_cannot_be_loaded_any_more_is_kept(
     assert push(now, catalogs, max_removal_share=1).counts.get("removed", 0) == 0
     server.tables["shop", "ours"] = before
     again = discovered(confluent(catalogs, "orders.v1", tables=both), catalogs, now)
-    ours = next(node for node in iceberg_rest_tables(again.graph) if node.label.endswith("ours"))
+    ours = next(node for node in again.graph.of_kind(IcebergTableNode) if node.label.endswith("ours"))
     assert STALE_SINCE not in ours.attributes
     assert push(again, catalogs).counts["unchanged"] == 2
 
@@ -145,7 +145,7 @@ def test_a_stamped_table_that_cannot_be_loaded_keeps_its_topic(server: RestServe
     push(last, catalogs)
     server.tables["shop", "stamped"] = loaded(with_type("variant"))
     now = discovered(confluent(catalogs, "orders.v1"), catalogs, last)
-    stamped = next(node for node in iceberg_rest_tables(now.graph) if node.label.endswith("stamped"))
+    stamped = next(node for node in now.graph.of_kind(IcebergTableNode) if node.label.endswith("stamped"))
     assert [hop.node.label for hop in chain_of(now.graph, stamped.node_id).hops] == ["orders.v1"]
 
 
@@ -165,7 +165,7 @@ def test_tables_of_nested_namespaces_are_read_and_pushed_to(server: RestServer) 
     for name in NESTED:
         server.add(*name)
     found = discovered(confluent(catalogs, "orders.v1", tables=tuple(NESTED)), catalogs)
-    assert sorted(node.label for node in iceberg_rest_tables(found.graph)) == sorted(
+    assert sorted(node.label for node in found.graph.of_kind(IcebergTableNode)) == sorted(
         ".".join(("lake", *name)) for name in NESTED
     )
     push(found, catalogs)
@@ -181,7 +181,7 @@ def test_a_namespace_whose_inner_ones_cannot_be_listed_makes_the_catalog_partial
     now = discovered(confluent(catalogs, "orders.v1", tables=tuple(NESTED)), catalogs, last)
     report = report_of(now)
     assert (report.status, "lake.eu.shop" in report.reason) == (Status.PARTIAL, True)
-    assert len(list(iceberg_rest_tables(now.graph))) == len(NESTED)
+    assert len(list(now.graph.of_kind(IcebergTableNode))) == len(NESTED)
 
 
 @pytest.mark.parametrize("refusal", [None, 400, 404, 406, 501])

@@ -26,12 +26,12 @@ from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import Tableflow
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.lineage.carry import carry_forward
-from lineage_bridge_dagster.lineage.catalog_facts import CatalogFacts, tableflow_places
+from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, iceberg_rest_tables
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, TableflowNode
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.specs.translator import LineageTranslator
@@ -125,10 +125,10 @@ def test_a_table_that_glue_never_sees_is_an_asset_with_schema_snapshot_rows_and_
     bucket: Bucket, cluster: str
 ) -> None:
     found = enriched(bucket.rest, confluent(cluster, "orders.v1"))
-    (node,) = iceberg_rest_tables(found.graph)
+    (node,) = found.graph.of_kind(IcebergTableNode)
     assert node.node_id == f"iceberg:table:{ENVIRONMENT}:{NAME}/{cluster}/orders.v1"
     assert (node.environment_id, node.cluster_id) == (ENVIRONMENT, cluster)
-    facts = CatalogFacts.of(node)
+    facts = node
     assert (facts.catalog, facts.rows, facts.snapshot_id.isdecimal()) == (NAME, 2, True)
     assert facts.last_commit.startswith("20")
     assert [(c.name, c.type) for c in GlueTableNode.of(node).columns] == [
@@ -173,8 +173,8 @@ def test_its_push_is_skipped_with_the_reason(bucket: Bucket, cluster: str) -> No
 
 def test_a_table_that_glue_has_gets_the_facts_and_no_second_asset(bucket: Bucket, cluster: str) -> None:
     found = enriched(bucket.rest, confluent(cluster, "orders.v1", glue=True))
-    assert list(iceberg_rest_tables(found.graph)) == []
-    facts = CatalogFacts.of(source_of(found, "orders.v1"))
+    assert list(found.graph.of_kind(IcebergTableNode)) == []
+    facts = TableflowNode.of(source_of(found, "orders.v1"))
     assert (facts.catalog, facts.rows) == (NAME, 2)
     inventory = build_inventory(found, LineageTranslator().get_asset_spec)
     (table,) = inventory.tables
@@ -194,14 +194,14 @@ def test_a_table_that_glue_surely_lacks_has_an_asset_of_its_own(
     bucket: Bucket, cluster: str, status: str, absence: str, own: bool
 ) -> None:
     given = confluent(cluster, "orders.v1", glue=True, glue_status=status, glue_absence=absence)
-    assert len(list(iceberg_rest_tables(enriched(bucket.rest, given).graph))) == own
+    assert len(list(enriched(bucket.rest, given).graph.of_kind(IcebergTableNode))) == own
 
 
 def test_a_topic_without_a_table_yet_has_no_asset_and_its_catalog_counts_as_read(
     bucket: Bucket, cluster: str
 ) -> None:
     found = enriched(bucket.rest, confluent(cluster, "pending"))
-    assert list(iceberg_rest_tables(found.graph)) == []
+    assert list(found.graph.of_kind(IcebergTableNode)) == []
     elsewhere = enriched(bucket.rest, confluent("lkc-new", "pending"))
     report = report_of(elsewhere, SCOPE)
     assert report.status is Status.COMPLETE, report.reason
@@ -216,8 +216,8 @@ def test_a_commit_changes_the_facts_and_not_the_digest(bucket: Bucket, cluster: 
         )
     )
     after = enriched(bucket.rest, given)
-    (node,) = iceberg_rest_tables(after.graph)
-    assert CatalogFacts.of(node).rows == 3
+    (node,) = after.graph.of_kind(IcebergTableNode)
+    assert node.rows == 3
     assert graph_digest(before) == graph_digest(after)
 
 
@@ -228,7 +228,7 @@ def test_a_wrong_key_is_denied_says_what_to_do_and_keeps_what_is_known(bucket: B
     report = report_of(now, SCOPE)
     assert (report.status, "hunter2" in report.reason) == (Status.DENIED, False)
     assert "LINEAGE_BRIDGE_TABLEFLOW_API_KEY" in report.reason
-    (node,) = iceberg_rest_tables(now.graph)
+    (node,) = now.graph.of_kind(IcebergTableNode)
     assert node.attributes["stale_since"]
     assert now.coverage.covers_all_table_sources
     assert push(now).results[0].status is PushStatus.SKIPPED
@@ -252,7 +252,7 @@ def test_a_session_that_expired_is_renewed(
 def test_a_topic_with_tableflow_off_takes_its_table_away(bucket: Bucket, cluster: str) -> None:
     last = carry_forward(enriched(bucket.rest, confluent(cluster, "orders.v1", "empty-1")), None)
     now = carry_forward(enriched(bucket.rest, confluent(cluster, "empty-1")), last)
-    assert [node.attributes["table_name"] for node in iceberg_rest_tables(now.graph)] == ["empty-1"]
+    assert [node.attributes["table_name"] for node in now.graph.of_kind(IcebergTableNode)] == ["empty-1"]
 
 
 def test_an_environment_of_which_confluent_tells_no_region_is_left_out(
@@ -261,7 +261,7 @@ def test_an_environment_of_which_confluent_tells_no_region_is_left_out(
     given = confluent(cluster, "orders.v1")
     source = source_of(given, "orders.v1").with_attributes(cluster_region="")
     found = enriched(bucket.rest, replace(given, graph=Graph([*given.graph.nodes.values(), source])))
-    assert list(iceberg_rest_tables(found.graph)) == []
+    assert list(found.graph.of_kind(IcebergTableNode)) == []
     assert f"Tableflow's catalog of environment {ENVIRONMENT} is not read" in caplog.text
 
 
@@ -271,12 +271,12 @@ def test_tables_go_with_the_setting_and_stay_when_tableflow_cannot_be_read(
     given = confluent(cluster, "orders.v1")
     last = carry_forward(enriched(bucket.rest, given), None)
     off = carry_forward(given, without_other_catalogs(last, Settings().all_catalogs()))
-    assert list(iceberg_rest_tables(off.graph)) == []
+    assert list(off.graph.of_kind(IcebergTableNode)) == []
     failed = Discovery(
         Graph(), Coverage([ScopeReport(Scope("tableflow", ENVIRONMENT, cluster), Status.FAILED)])
     )
     kept = carry_forward(failed, without_other_catalogs(last, catalogs(bucket.rest, failed)))
-    assert len(list(iceberg_rest_tables(kept.graph))) == 1
+    assert len(list(kept.graph.of_kind(IcebergTableNode))) == 1
 
 
 def test_nothing_is_asked_without_the_setting(cluster: str) -> None:

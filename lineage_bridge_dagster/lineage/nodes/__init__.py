@@ -1,0 +1,79 @@
+"""Nodes: a frozen record for each kind, whose fields carry their policy."""
+
+from __future__ import annotations
+
+from lineage_bridge_dagster.lineage.nodes.attribute import Api, Holds
+from lineage_bridge_dagster.lineage.nodes.attribute import Attribute as Attribute
+from lineage_bridge_dagster.lineage.nodes.catalog_reports import (
+    SHOWN_SETTINGS,
+    CommitReport,
+    GlueReport,
+)
+from lineage_bridge_dagster.lineage.nodes.catalog_table import (
+    ICEBERG_REST,
+    CatalogTableNode,
+    GlueTableNode,
+    IcebergTableNode,
+)
+from lineage_bridge_dagster.lineage.nodes.node import Node, NodeType, OtherNode, loaded_node, node_class
+from lineage_bridge_dagster.lineage.nodes.outside import ConsumerGroupNode, DatasetNode
+from lineage_bridge_dagster.lineage.nodes.process import (
+    ConnectorNode,
+    FlinkNode,
+    KsqlNode,
+    ProcessNode,
+    StatementNode,
+)
+from lineage_bridge_dagster.lineage.nodes.schema import SchemaNode
+from lineage_bridge_dagster.lineage.nodes.tableflow import TableflowNode
+from lineage_bridge_dagster.lineage.nodes.topic import TopicNode
+from lineage_bridge_dagster.lineage.nodes.values import (
+    CatalogIntegrationState,
+    CatalogSync,
+    ErrorHandling,
+    Field,
+    FormatError,
+)
+
+__all__ = [
+    "ICEBERG_REST",
+    "SHOWN_SETTINGS",
+    "Api",
+    "CatalogIntegrationState",
+    "CatalogSync",
+    "CatalogTableNode",
+    "CommitReport",
+    "ConnectorNode",
+    "ConsumerGroupNode",
+    "DatasetNode",
+    "ErrorHandling",
+    "Field",
+    "FlinkNode",
+    "FormatError",
+    "GlueReport",
+    "GlueTableNode",
+    "Holds",
+    "IcebergTableNode",
+    "KsqlNode",
+    "Node",
+    "NodeType",
+    "OtherNode",
+    "ProcessNode",
+    "SchemaNode",
+    "StatementNode",
+    "TableflowNode",
+    "TopicNode",
+    "loaded_node",
+    "node_class",
+]
+
+# The adapter for reads that do not yet know the class of a node.
+NodeView = Node
+
+
+def is_glue_table(node: Node) -> bool:
+    return isinstance(node, GlueTableNode)
+
+
+def is_iceberg_rest_table(node: Node) -> bool:
+    return isinstance(node, IcebergTableNode)
