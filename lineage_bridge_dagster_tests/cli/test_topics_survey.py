@@ -84,7 +84,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return found.get(load.dotted)
 
     monkeypatch.setattr(survey, "fetch_readable", fetched)
-    monkeypatch.setattr(survey._Tables, "table", table)
+    monkeypatch.setattr(survey._OpenedTables, "table", table)
     return found
 
 
