@@ -140,6 +140,8 @@ def test_rows(spark: SparkSession) -> None:
     assert not wrong
 
 
+# The session of writers, which later tests share, is a copy of this one with its settings.
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.spark
 @pytest.mark.xdist_group("topics")
 def test_rows_of_debezium(spark: SparkSession, database: str) -> None:
