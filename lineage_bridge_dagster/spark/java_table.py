@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.io.partitioning import PartitionField
+from lineage_bridge_dagster.spark.partitioning import PartitionField
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:

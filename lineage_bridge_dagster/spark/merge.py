@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import classic, remote
+from lineage_bridge_dagster.spark.column_names import match
 from lineage_bridge_dagster.spark.commits import CommitMarker, global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.io.column_names import match
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

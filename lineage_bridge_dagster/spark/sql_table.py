@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.foreign_code import PROVIDER, refuse_code
-from lineage_bridge_dagster.spark.io.partitioning import PartitionField
+from lineage_bridge_dagster.spark.partitioning import PartitionField
 from lineage_bridge_dagster.spark.remote import ddl
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
@@ -115,7 +115,7 @@ class SqlTable:
 
     def add_columns(self, columns: StructType) -> None:
         """Add the columns that the table lacks, in one commit, and widen those that are narrower."""
-        from lineage_bridge_dagster.spark.io.schemas import differences
+        from lineage_bridge_dagster.spark.schemas import differences
 
         added: list[str] = []
         wider: list[str] = []

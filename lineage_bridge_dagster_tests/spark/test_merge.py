@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
-from lineage_bridge_dagster.spark.io.mismatch import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster.spark.merge import MergeKeyError
+from lineage_bridge_dagster.spark.mismatch import SchemaMismatchError
 from lineage_bridge_dagster_tests.spark_session import pyiceberg_properties
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

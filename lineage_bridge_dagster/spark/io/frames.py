@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark.io.schemas import as_stored, by_table
+from lineage_bridge_dagster.spark.schemas import as_stored, by_table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

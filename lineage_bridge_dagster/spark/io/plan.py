@@ -15,11 +15,13 @@ from enum import StrEnum
 from pyspark.sql.types import BooleanType, DataType, StructField, StructType
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.partitioning import PartitionField
-from lineage_bridge_dagster.spark.io.schemas import (
+from lineage_bridge_dagster.spark.io.slices import Slice
+from lineage_bridge_dagster.spark.merge import MergeKeys
+from lineage_bridge_dagster.spark.partitioning import PartitionField
+from lineage_bridge_dagster.spark.schemas import (
     as_created,
     as_stored,
     by_table,
@@ -28,8 +30,6 @@ from lineage_bridge_dagster.spark.io.schemas import (
     mismatch,
     same_columns,
 )
-from lineage_bridge_dagster.spark.io.slices import Slice
-from lineage_bridge_dagster.spark.merge import MergeKeys
 
 
 class Action(StrEnum):

@@ -11,6 +11,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.commits import (
     CommitMarker,
     CommitOvertakenError,
@@ -27,7 +28,6 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     exists,
     open_table,
 )
-from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.frames import (
     conform,
     filtered,

@@ -9,13 +9,13 @@ from dagster import DailyPartitionsDefinition
 from pyspark.sql.types import StructType, TimestampType
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.io import partitioning
-from lineage_bridge_dagster.spark.io.mismatch import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.plan import Action, TableState, WritePlan, plan_write
 from lineage_bridge_dagster.spark.io.slices import slice_of
 from lineage_bridge_dagster.spark.merge import MergeKeyError, MergeKeys
+from lineage_bridge_dagster.spark.mismatch import SchemaMismatchError
 
 TABLE = TableName("glue", "lkc-1", "orders.v1")
 

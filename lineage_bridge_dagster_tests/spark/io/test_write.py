@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError, CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, at_snapshot, open_table
-from lineage_bridge_dagster.spark.io.mismatch import SchemaMismatchError
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.slices import slice_of
 from lineage_bridge_dagster.spark.io.write import table_state, write_frame
+from lineage_bridge_dagster.spark.mismatch import SchemaMismatchError
 from lineage_bridge_dagster_tests.spark.io.conftest import APPEND, orders
 
 pytestmark = [pytest.mark.spark, pytest.mark.both_sessions]

@@ -13,8 +13,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.column_names import pair
 from lineage_bridge_dagster.spark.io.arrow.schemas import storable
-from lineage_bridge_dagster.spark.io.column_names import pair
 
 
 def aligned(rows: pa.Table, table: Schema | None, label: str, hint: Callable[[str], str]) -> pa.Table:

@@ -33,8 +33,8 @@ from pyiceberg.schema import Schema
 from pyparsing import ParseException
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.spark.column_names import resolve
 from lineage_bridge_dagster.spark.io.arrow.schemas import sql_type
-from lineage_bridge_dagster.spark.io.column_names import resolve
 from lineage_bridge_dagster.spark.io.slices import Dimension, Slice, bounds
 
 

@@ -10,11 +10,11 @@ from pyiceberg.expressions import AlwaysFalse, BooleanExpression
 from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.column_names import match
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of
 from lineage_bridge_dagster.spark.io.arrow.schemas import conform, mismatch, sql_type
-from lineage_bridge_dagster.spark.io.column_names import match
-from lineage_bridge_dagster.spark.io.mismatch import Difference
 from lineage_bridge_dagster.spark.io.options import WriteOptions
+from lineage_bridge_dagster.spark.mismatch import Difference
 
 #: Keys that a message shows.
 _SHOWN = 3

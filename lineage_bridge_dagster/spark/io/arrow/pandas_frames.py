@@ -17,8 +17,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.spark.column_names import pair
 from lineage_bridge_dagster.spark.io.arrow.schemas import iceberg_schema, storable
-from lineage_bridge_dagster.spark.io.column_names import pair
 
 #: The attribute of a frame with the types of its columns of objects, an Iceberg schema as JSON: pandas stores
 #: attributes as JSON in Parquet files.

@@ -14,8 +14,9 @@ from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.spark import partitioning
+from lineage_bridge_dagster.spark.column_names import match
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.arrow.conditions import parsed, slice_filter, slice_types
 from lineage_bridge_dagster.spark.io.arrow.schemas import (
     differences,
@@ -24,10 +25,9 @@ from lineage_bridge_dagster.spark.io.arrow.schemas import (
     same_columns,
     sql_type,
 )
-from lineage_bridge_dagster.spark.io.column_names import match
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.slices import Slice
+from lineage_bridge_dagster.spark.partitioning import PartitionField
 
 
 class ArrowAction(StrEnum):

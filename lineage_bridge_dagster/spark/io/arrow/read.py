@@ -15,11 +15,11 @@ from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
+from lineage_bridge_dagster.spark.column_names import pair, resolve
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of, parsed, slice_filter
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, from_arrow
-from lineage_bridge_dagster.spark.io.column_names import pair, resolve
 from lineage_bridge_dagster.spark.io.increments import check_history, full_refresh_hint, position_in
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.requests import ReadRequest

@@ -32,7 +32,7 @@ from pyiceberg.types import (
 )
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
+from lineage_bridge_dagster.spark.mismatch import Difference, SchemaMismatchError, mismatch_error
 
 #: Iceberg's specification, "Primitive Types".
 _MAX_PRECISION = 38

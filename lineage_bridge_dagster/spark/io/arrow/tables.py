@@ -21,12 +21,12 @@ from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.catalogs.iceberg.tableflow_location import is_tableflow_location
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
-from lineage_bridge_dagster.spark.io import partitioning
 from lineage_bridge_dagster.spark.io.arrow.plan import ArrowState
-from lineage_bridge_dagster.spark.io.partitioning import PartitionField
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
 from lineage_bridge_dagster.spark.io.targets import tableflows
+from lineage_bridge_dagster.spark.partitioning import PartitionField
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 if TYPE_CHECKING:

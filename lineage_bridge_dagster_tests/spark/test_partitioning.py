@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.types import StringType, StructType, TimestampType
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark.io.partitioning import parse
+from lineage_bridge_dagster.spark.partitioning import parse
 
 
 def test_partition_by_takes_the_syntax_of_iceberg_ddl() -> None:

@@ -8,7 +8,7 @@ from pyiceberg.types import LongType, NestedField
 from pyiceberg.types import StructType as IcebergStruct
 from pyspark.sql.types import StructType
 
-from lineage_bridge_dagster.spark.io.column_names import ColumnNameError, match, pair, resolve
+from lineage_bridge_dagster.spark.column_names import ColumnNameError, match, pair, resolve
 
 
 @pytest.mark.parametrize(

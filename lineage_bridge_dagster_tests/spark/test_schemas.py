@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import StructType
 
-from lineage_bridge_dagster.spark.io.schemas import differences, mismatch, same_columns
+from lineage_bridge_dagster.spark.schemas import differences, mismatch, same_columns
 
 
 def schema(*columns: tuple[str, Any], required: tuple[str, ...] = ()) -> StructType:

@@ -13,7 +13,7 @@ from typing import Any
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark.io.column_names import resolve
+from lineage_bridge_dagster.spark.column_names import resolve
 
 _FIELD = re.compile(r"(?P<transform>[A-Za-z_]+)\s*\(\s*(?:(?P<argument>\d+)\s*,\s*)?(?P<column>.+?)\s*\)")
 _WITHOUT_NUMBER = frozenset({"identity", "year", "month", "day", "hour"})

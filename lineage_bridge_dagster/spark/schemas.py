@@ -30,8 +30,8 @@ from pyspark.sql.types import (
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.io.column_names import pair
-from lineage_bridge_dagster.spark.io.mismatch import Difference, SchemaMismatchError, mismatch_error
+from lineage_bridge_dagster.spark.column_names import pair
+from lineage_bridge_dagster.spark.mismatch import Difference, SchemaMismatchError, mismatch_error
 
 
 def differences(frame: StructType, table: StructType, where: str = "the DataFrame") -> list[Difference]:
