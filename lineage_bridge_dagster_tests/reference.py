@@ -85,11 +85,14 @@ def _parameters() -> Iterator[tuple[str, ...]]:
 
 def _metadata() -> list[tuple[str, ...]]:
     assert collector_metadata  # Its set is one of the subclasses.
+    # Several sets may have one key, as that of an outcome.
     return sorted(
-        (f"`{kind.namespace()}/{name}`", _type(str(field.annotation)))
-        for kind in _subclasses(NamespacedMetadataSet)
-        if kind.__module__.startswith("lineage_bridge_dagster.") and kind.model_fields
-        for name, field in kind.model_fields.items()
+        {
+            (f"`{kind.namespace()}/{name}`", _type(str(field.annotation)))
+            for kind in _subclasses(NamespacedMetadataSet)
+            if kind.__module__.startswith("lineage_bridge_dagster.") and kind.model_fields
+            for name, field in kind.model_fields.items()
+        }
     )
 
 

@@ -164,7 +164,8 @@ def _time(option: str, text: str | None) -> datetime | None:
     found = parse_iso(text) if text else None
     if text and found is None:
         raise ConfigurationError(
-            f"{option} is no time: {text!r}.", hint="Write ISO 8601, for example 2026-04-30T12:00:00Z."
+            f"{option} is not a valid time: {text!r}.",
+            hint="Write ISO 8601, for example 2026-04-30T12:00:00Z.",
         )
     return found
 

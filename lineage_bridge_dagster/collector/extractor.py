@@ -43,7 +43,7 @@ class Extract:
     Attributes:
         calls: API calls, by operation.
         tables: Tables that Glue listed.
-        changed: Those of them that are in the extract.
+        changed: How many of them are in the extract.
         start: The mark from which changes count.
         end: The mark to publish when the files have arrived.
     """

@@ -1,4 +1,4 @@
-"""What the last extract saw, and what this one sees: in as little memory as can be."""
+"""The identifiers that the last extract saw, and those that this one sees, held in little memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lineage_bridge_dagster.collector.marks import Identifier
 
 
 class LastIdentifiers:
-    """The identifiers of the last extract. Those that are seen are taken out: what is left was not seen."""
+    """The identifiers of the last extract. What is seen again is taken out, which leaves the rest."""
 
     def __init__(self, identifiers: Iterable[Identifier]) -> None:
         self._left: dict[tuple[str, str], dict[str, Identifier]] = {}
@@ -18,11 +18,11 @@ class LastIdentifiers:
             self._left.setdefault((each.region, each.database), {})[each.table] = each
 
     def take(self, region: str, database: str, table: str = "") -> Identifier | None:
-        """The identifier of a database or a table, which is no longer left; None for a new one."""
+        """The identifier of a database or a table, which is taken out; None for a new one."""
         return self._left.get((region, database), {}).pop(table, None)
 
     def forget(self, region: str) -> None:
-        """Take out all of a region."""
+        """Drop the identifiers of a region."""
         for scope in [scope for scope in self._left if scope[0] == region]:
             del self._left[scope]
 
@@ -32,7 +32,7 @@ class LastIdentifiers:
 
 
 class SeenFile:
-    """The identifiers that this extract sees, in a temporary file. Can be iterated once all are there."""
+    """The identifiers that this extract sees, in a temporary file. Add all of them before iterating."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed on exit

@@ -58,8 +58,8 @@ class State:
 
     Attributes:
         behind: Marks of the scopes (`region` or `region/database`) that were not fully read, which are older.
-        identifiers: All that was there, or is not known to be gone. Can be iterated again.
-        catalogs: Digits that tell the catalog of each region from another, as far as Glue told it.
+        identifiers: All that was there, or is not known to be gone. They can be iterated more than once.
+        catalogs: A few digits by which the catalog of each region is recognized, if Glue named it.
     """
 
     behind: Mapping[str, str] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Marks(ABC):
 
     @abstractmethod
     def state(self, mark: str) -> State | None:
-        """What the extract that ended at the mark saw; None if that is not there, as for a mark by hand."""
+        """What the extract that ended at the mark saw; None if nothing is stored, as for a mark by hand."""
 
     @abstractmethod
     def keep(self, mark: str, state: State) -> None:
@@ -127,7 +127,7 @@ class Marks(ABC):
         """The mark; None before the first extract.
 
         Raises:
-            ConfigurationError: The mark cannot be read, or is none.
+            ConfigurationError: The mark cannot be read, or is not a time.
         """
         return self._read()[0]
 
@@ -138,7 +138,7 @@ class Marks(ABC):
             The mark that holds now.
 
         Raises:
-            ConfigurationError: The text is no mark, or the mark cannot be written.
+            ConfigurationError: The text is not a mark, or the mark cannot be written.
             LineageBridgeError: Others write the mark all the time.
         """
         mark = checked(mark, "The mark")
@@ -277,7 +277,7 @@ def read_state(file: IO[bytes], where: str) -> State:
 def _damaged(where: str, error: Exception) -> ConfigurationError:
     return ConfigurationError(
         f"Cannot read {where}: {error}.",
-        hint="Remove the file to go on without it: the next extract then names no deletions.",
+        hint="Remove the file to go on without it; the next extract then reports no deletions.",
     )
 
 
@@ -285,13 +285,13 @@ def checked(text: str, where: str) -> str:
     """A mark in its own form.
 
     Raises:
-        ConfigurationError: The text is no time.
+        ConfigurationError: The text is not a time.
     """
     try:
         found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
     except ValueError as error:
         raise ConfigurationError(
-            f"{where} is no time: {text[:40]!r}.", hint="Write it in UTC as 2026-11-22 12:34:56."
+            f"{where} has no valid time: {text[:40]!r}.", hint="Write it in UTC as 2026-11-22 12:34:56."
         ) from error
     return (found.astimezone(UTC) if found.tzinfo else found).strftime(FORMAT)
 

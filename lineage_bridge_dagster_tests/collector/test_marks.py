@@ -52,7 +52,7 @@ def test_scope_that_was_not_fully_read_has_its_own_older_mark() -> None:
 @pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01 00:00:00"])
 def test_mark_that_is_no_time_is_an_error_and_moves_nothing(tmp_path: Path, text: str) -> None:
     publish_hwm("glue", EARLIER, tmp_path)
-    with pytest.raises(ConfigurationError, match="is no time"):
+    with pytest.raises(ConfigurationError, match="has no valid time"):
         publish_hwm("glue", text, tmp_path)
     assert get_hwm("glue", tmp_path)[0] == EARLIER
 

@@ -93,7 +93,7 @@ def landing_asset(source: CollectorSource) -> AssetsDefinition:
         description="The files in their landing place, the manifest last. Each was compared with the "
         "manifest before"
         + (", and that with the approval" if source.require_approval else "")
-        + ". The mark moves when all of them have arrived.",
+        + ". The mark moves once every file has arrived.",
     )
     def landing(context: AssetExecutionContext) -> MaterializeResult[Any]:
         with readable_failures():
@@ -108,10 +108,11 @@ def _check_person(source: CollectorSource, context: AssetExecutionContext) -> No
     Raises:
         ConfigurationError: The run writes the manifest itself, or no person launched it.
     """
-    hint = f"Run the job {source.approve_job} for the day once you looked at its files."
+    hint = f"Run the job {source.approve_job} for the day once you have looked at its files."
     if source.manifest in context.job_def.asset_layer.selected_asset_keys:
         raise ConfigurationError(
-            "Nobody has looked at the files that this run itself wrote, so they are not approved.", hint=hint
+            "Nobody has looked at the files, which this run wrote itself, so it cannot approve them.",
+            hint=hint,
         )
     for tag in _AUTOMATIC:
         if name := context.run.tags.get(tag):
@@ -170,7 +171,7 @@ def _approved_by(
     """Who approved the manifest.
 
     Raises:
-        LineageBridgeError: Nobody did, or another one was approved.
+        LineageBridgeError: Nobody did, or an earlier manifest was approved.
     """
     approval = approval_of_day(source, context.instance, day)
     hint = f"Look at the files in {manifest.path.parent}, and run the job {source.approve_job} for {day}."
@@ -178,6 +179,6 @@ def _approved_by(
         raise LineageBridgeError(f"Nobody has approved the extract of {day}.", hint=hint)
     if approval.manifest_sha256 != manifest.sha256:
         raise LineageBridgeError(
-            f"The extract of {day} is another one than was approved: it was extracted again.", hint=hint
+            f"The approval of {day} is for an earlier extract: the day was extracted again since.", hint=hint
         )
     return approval.approved_by

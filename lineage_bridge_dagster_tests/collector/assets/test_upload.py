@@ -152,7 +152,7 @@ def test_upload_is_refused_when_the_day_was_extracted_again_since_its_approval(
     before, mark = names(landing), extracted.mark()
     extracted.run()
     assert check(extracted) == "waits"
-    assert "another one than was approved" in failure(upload_alone(extracted, ok=False))
+    assert "is for an earlier extract" in failure(upload_alone(extracted, ok=False))
     assert (names(landing), extracted.mark()) == (before, mark)
 
 
