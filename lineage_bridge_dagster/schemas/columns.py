@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from pyiceberg import types as iceberg
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
@@ -24,10 +23,14 @@ from lineage_bridge_dagster.schemas.json_promotion import promoted_node
 from lineage_bridge_dagster.schemas.json_schema import json_node
 from lineage_bridge_dagster.schemas.protobuf import message_reader
 from lineage_bridge_dagster.schemas.protobuf_files import compiled
-from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
-
-#: How records become rows: see `TopicLoad.mode`.
-Mode = Literal["append", "upsert", "debezium"]
+from lineage_bridge_dagster.schemas.schemas import (
+    AVRO,
+    JSON,
+    PROTOBUF,
+    Mode,
+    RegisteredSchema,
+    SubjectSchemas,
+)
 
 _METADATA: Mapping[str, iceberg.IcebergType] = {
     "topic": iceberg.StringType(),

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 AVRO, JSON, PROTOBUF = "AVRO", "JSON", "PROTOBUF"
+
+#: How records become rows: see `TopicLoad.mode`.
+Mode = Literal["append", "upsert", "debezium"]
 
 
 @dataclass(frozen=True)

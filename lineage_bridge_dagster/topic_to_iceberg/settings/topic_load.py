@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from lineage_bridge_dagster.config.value_types import pattern_type, text_type
-from lineage_bridge_dagster.schemas.columns import Mode
+from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 
 Failures = Literal["suspend", "skip", "log"]

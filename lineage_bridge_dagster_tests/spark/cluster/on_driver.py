@@ -18,7 +18,7 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.schemas.columns import Mode
+from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.chains import computed
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.embedded.broker import KafkaBroker
-from lineage_bridge_dagster.schemas.columns import Mode
+from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.kafka import KafkaTopic
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import replay_of, stored_letter

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
-from lineage_bridge_dagster.schemas.columns import Mode
+from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.session import spark_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable

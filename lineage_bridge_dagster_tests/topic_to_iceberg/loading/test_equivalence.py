@@ -22,7 +22,7 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
-from lineage_bridge_dagster.schemas.columns import Mode
+from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.topic_to_iceberg.loading import topic_table as module
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SecondWriterError, TopicSchemas
