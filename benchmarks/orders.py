@@ -15,7 +15,7 @@ from pathlib import Path
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.embedded.ports import is_free
 from lineage_bridge_dagster.errors import LineageBridgeError
 
@@ -107,10 +107,10 @@ class Orders:
 
 
 @contextmanager
-def broker(folder: Path) -> Iterator[KafkaBroker]:
+def broker(folder: Path) -> Iterator[BrokerProcess]:
     """Run a broker in a folder."""
     port, controller = _free_ports()
-    found = KafkaBroker("lkc-benchmark", port, controller, folder / "kafka", folder / "run")
+    found = BrokerProcess("lkc-benchmark", port, controller, folder / "kafka", folder / "run")
     found.prepare()
     with ExitStack() as stack:
         log = stack.enter_context((folder / "broker.log").open("w"))

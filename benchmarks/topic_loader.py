@@ -22,7 +22,7 @@ from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.session import LOADING, spark_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
@@ -101,7 +101,7 @@ def _load(spark: SparkSession, load: Load, topic: str) -> None:
         raw_columns=load.raw_columns,
         properties=load.properties,
     )
-    source = KafkaTopic(topic, Bootstrap.parse(load.bootstrap))
+    source = SparkTopic(topic, Bootstrap.parse(load.bootstrap))
     table = TopicTable(spark, source, config, lambda: schemas)
     table.ensure()
     while True:

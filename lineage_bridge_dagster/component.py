@@ -79,7 +79,7 @@ from lineage_bridge_dagster.settings import SettingsReader
 from lineage_bridge_dagster.spark.connect_address import remote_of
 from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator, is_default_key
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
@@ -196,7 +196,7 @@ class LineageBridgeComponent(StoredComponent):
             everything = [built, *other_definitions(context)]
         finally:
             self._built = None
-        return placeholders(everything, Names(self.name), lambda key: own_keys or is_default_key(key))
+        return placeholders(everything, AssetNames(self.name), lambda key: own_keys or is_default_key(key))
 
     @property
     def _translates_keys(self) -> bool:
@@ -213,7 +213,7 @@ class LineageBridgeComponent(StoredComponent):
             return self._definitions(state_path)
 
     def _definitions(self, state_path: Path | None) -> Definitions:
-        key, names, settings = self.defs_state_config.key, Names(self.name), self._settings()
+        key, names, settings = self.defs_state_config.key, AssetNames(self.name), self._settings()
         instance = self._instance(state_path, names, settings) if state_path else None
         inventory = instance.inventory if instance else None
         refresh = refresh_job(
@@ -300,7 +300,9 @@ class LineageBridgeComponent(StoredComponent):
 
         return discover(self._settings()(), last, progress=progress)
 
-    def _instance(self, state_path: Path, names: Names, settings: SettingsReader) -> ComponentInstance | None:
+    def _instance(
+        self, state_path: Path, names: AssetNames, settings: SettingsReader
+    ) -> ComponentInstance | None:
         discovery = read_state(state_path)
         if discovery is None:
             return None
@@ -338,7 +340,7 @@ class LineageBridgeComponent(StoredComponent):
             return namespace
         return f"{namespace}_{self.name.lower()}"
 
-    def _resources(self, names: Names, inventory: Inventory | None) -> dict[str, Any]:
+    def _resources(self, names: AssetNames, inventory: Inventory | None) -> dict[str, Any]:
         # Imported here: `dg` imports this module only to list the component, which needs no PySpark.
         from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
         from lineage_bridge_dagster.spark.session import SparkResource

@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.embedded.dagster_process import free_port
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 
 @dataclass(frozen=True)
-class ConfiguredBroker(KafkaBroker):
+class ConfiguredBroker(BrokerProcess):
     """A broker with further properties."""
 
     further: Mapping[str, str] = field(default_factory=dict)
 
     def properties(self, data: Path | None = None) -> Mapping[str, str]:
-        return {**KafkaBroker.properties(self, data), **self.further}
+        return {**BrokerProcess.properties(self, data), **self.further}
 
 
 class BrokerProcess:
@@ -67,7 +67,7 @@ class BrokerProcess:
 
 
 @contextmanager
-def running_broker(folder: Path, **properties: str) -> Iterator[KafkaBroker]:
+def running_broker(folder: Path, **properties: str) -> Iterator[BrokerProcess]:
     """Start a broker with its data in a folder, and stop it at the end; see `BrokerProcess`."""
     process = BrokerProcess(folder, **properties)
     try:

@@ -182,3 +182,13 @@ def test_the_collector_runs_without_dagster() -> None:
     }
     used = {other for name in core for other in imports()[name]}
     assert not {other for other in used if other.startswith(("dagster", f"{PACKAGE}.collector.assets"))}
+
+
+def test_class_names_are_unique() -> None:
+    """So that a name means one thing. Private classes are visible in their own modules only."""
+    modules_by_class: dict[str, list[str]] = defaultdict(list)
+    for name, path in modules().items():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules_by_class[node.name].append(name)
+    assert {name: found for name, found in modules_by_class.items() if len(found) > 1} == {}

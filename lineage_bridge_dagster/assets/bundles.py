@@ -24,7 +24,7 @@ from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
 from lineage_bridge_dagster.dagster_internals import ASSET_SUBSET_INPUT_PREFIX
 from lineage_bridge_dagster.specs import keys
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 
 #: Mean number of assets per bundle above which the number of bundles doubles.
 SIZE = 100
@@ -66,12 +66,12 @@ def _leading_bits(key: AssetKey, bits: int) -> int:
     return int.from_bytes(digest[:8], "big") >> (64 - bits)
 
 
-def bundle_definitions(kind: AssetKind, names: Names, execute: Execute) -> list[AssetsDefinition]:
+def bundle_definitions(kind: AssetKind, names: AssetNames, execute: Execute) -> list[AssetsDefinition]:
     """Define the assets of a kind, one op per bundle."""
     return [_definition(bundle, kind, names, execute) for bundle in bundles(names.op(kind.name), kind.assets)]
 
 
-def _definition(bundle: Bundle, kind: AssetKind, names: Names, execute: Execute) -> AssetsDefinition:
+def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Execute) -> AssetsDefinition:
     """Define one op for a bundle; a run may select any subset of its assets and checks.
 
     Dagster's decorators would name inputs, outputs and checks after their keys, and take `o.v1`, `o-v1` and

@@ -35,13 +35,13 @@ from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 
 CHECK = "discovery_complete"
 
 
 def discovery_asset(
-    names: Names, inventory: Inventory, policy: FreshnessPolicy | None, carried_limit: timedelta | None
+    names: AssetNames, inventory: Inventory, policy: FreshnessPolicy | None, carried_limit: timedelta | None
 ) -> tuple[AssetSpec, AssetChecksDefinition]:
     """Define the discovery as an external asset, and the check of its coverage.
 
@@ -108,14 +108,16 @@ def last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discover
     return max(discovery.discovered_at, str(at.value)) if at else discovery.discovered_at
 
 
-def _outcome(discovery: Discovery, at: str, names: Names, carried_limit: timedelta | None) -> CheckOutcome:
+def _outcome(
+    discovery: Discovery, at: str, names: AssetNames, carried_limit: timedelta | None
+) -> CheckOutcome:
     tables = glue_counts(discovery.graph)
     complete = discovery_complete(discovery.coverage, at, names.refresh_job, tables)
     return with_carried(complete, carried_over(discovery), at, carried_limit, names.refresh_job)
 
 
 def report_discovery_check(
-    instance: DagsterInstance, names: Names, discovery: Discovery, carried_limit: timedelta | None
+    instance: DagsterInstance, names: AssetNames, discovery: Discovery, carried_limit: timedelta | None
 ) -> None:
     """Record the check's outcome for a new discovery, without launching a run for it."""
     key, at = names.discovery_key, discovery.discovered_at

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.assets.run_cache import RunCache
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.spark.session import SparkResource
@@ -32,7 +32,7 @@ class ComponentInstance:
         cache: results of the runs in this process.
     """
 
-    names: Names
+    names: AssetNames
     inventory: Inventory
     push_settings: Callable[[], PushSettings]
     namespace: str = "lineage_bridge"

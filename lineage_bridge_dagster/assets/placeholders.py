@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dagster import AssetKey, AssetsDefinition, AssetSpec, Definitions, SourceAsset
 
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster.text import sentence
 
 
 def placeholders(
-    definitions: Iterable[Definitions], names: Names, is_ours: Callable[[AssetKey], bool]
+    definitions: Iterable[Definitions], names: AssetNames, is_ours: Callable[[AssetKey], bool]
 ) -> list[AssetSpec]:
     """Return an external asset for each key that an input names and that the definitions lack.
 
@@ -45,7 +45,7 @@ def _loaded(assets: AssetsDefinition) -> Iterator[AssetKey]:
                 yield key
 
 
-def _placeholder(key: AssetKey, names: Names) -> AssetSpec:
+def _placeholder(key: AssetKey, names: AssetNames) -> AssetSpec:
     reason = (
         f"An asset loads it, and the last discovery does not have it: either none has run yet, or "
         f"{key.to_user_string()} is misspelt, or it is gone from Confluent or its catalog"

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 
 #: Reloads the definitions, given a sensor's context, and returns how.
 Reload = Callable[[SensorEvaluationContext], str]
@@ -62,7 +62,7 @@ class InstanceClient:
         self,
         context: SensorEvaluationContext,
         state_key: str,
-        names: Names,
+        names: AssetNames,
         reload: Reload,
         tables: Sequence[LoadedTable] = (),
     ) -> None:

@@ -45,7 +45,7 @@ from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.sql_policy import mode_of
 from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.specs.markdown import markdown_table
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster.text import counted, plural
 
 #: What the op of a push yields.
@@ -107,7 +107,7 @@ def tables_pushed(run_config: Mapping[str, Any], job: str) -> Collection[str] | 
 
 
 def refresh_job(
-    names: Names,
+    names: AssetNames,
     state_key: str,
     discover: Discover,
     *,
@@ -167,7 +167,7 @@ def refresh_job(
     )
 
 
-def _confirmed(last: Discovery | None, context: OpExecutionContext, names: Names) -> Discovery | None:
+def _confirmed(last: Discovery | None, context: OpExecutionContext, names: AssetNames) -> Discovery | None:
     """The last state with the time of the refresh that last found the same."""
     if last is None:
         return None
@@ -288,7 +288,9 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
     )
 
 
-def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJobDefinition | JobDefinition:
+def lineage_job(
+    names: AssetNames, inventory: Inventory | None
+) -> UnresolvedAssetJobDefinition | JobDefinition:
     """The job over all materializable assets and every check; the sensor runs it for a selection.
 
     It is one job because each job over 10,000 tables adds seconds to every load. A run is one process, whose
@@ -309,7 +311,7 @@ def lineage_job(names: Names, inventory: Inventory | None) -> UnresolvedAssetJob
     )
 
 
-def failing_job(name: str, names: Names, *, found: bool = False) -> JobDefinition:
+def failing_job(name: str, names: AssetNames, *, found: bool = False) -> JobDefinition:
     """A job that has nothing to do yet: it takes any run config, and fails with what to do first.
 
     Args:

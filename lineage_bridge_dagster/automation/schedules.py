@@ -22,7 +22,7 @@ from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.automation.requests import MAX_TABLES_A_RUN
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 
 T = TypeVar("T")
 AnyJob = JobDefinition | UnresolvedAssetJobDefinition
@@ -30,7 +30,7 @@ AnyJob = JobDefinition | UnresolvedAssetJobDefinition
 Requests = Callable[[ScheduleEvaluationContext], Iterator[RunRequest | SkipReason]]
 
 
-def refresh_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
+def refresh_schedule(names: AssetNames, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
     """Regular refreshes: they find changes that no list of the sensor shows."""
     description = (
         f"Runs `{names.refresh_job}`: discovers everything again, including connectors and statements, which "
@@ -39,7 +39,7 @@ def refresh_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> lis
     return _schedule(names.refresh_schedule, job, cron, running, description)
 
 
-def push_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
+def push_schedule(names: AssetNames, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
     """Regular pushes: they find and repair drift."""
     description = (
         f"Runs `{names.push_job}`: restores lineage that a catalog sync or a person removed from Glue. "
@@ -49,7 +49,7 @@ def push_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[S
 
 
 def nightly_schedule(
-    names: Names, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
+    names: AssetNames, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
 ) -> list[ScheduleDefinition]:
     """A nightly run of everything; many tables are divided among several runs.
 
@@ -78,7 +78,7 @@ def nightly_schedule(
     return _schedule(names.nightly_schedule, job, cron, running, description, requests)
 
 
-def upkeep_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
+def upkeep_schedule(names: AssetNames, job: AnyJob, cron: str, running: bool) -> list[ScheduleDefinition]:
     """Regular upkeep of the lineage tables, which grow by a commit for each change."""
     description = (
         f"Runs `{names.upkeep_job}`: compacts the lineage tables and ends snapshots beyond their history."
@@ -87,7 +87,7 @@ def upkeep_schedule(names: Names, job: AnyJob, cron: str, running: bool) -> list
 
 
 def freshness_schedule(
-    names: Names, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
+    names: AssetNames, job: AnyJob, inventory: Inventory | None, cron: str, running: bool
 ) -> list[ScheduleDefinition]:
     """The freshness check of every table, between pushes; without tables there is no schedule.
 

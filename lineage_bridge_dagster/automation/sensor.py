@@ -23,14 +23,14 @@ from lineage_bridge_dagster.automation.tick import Tick, Update
 from lineage_bridge_dagster.automation.watched_lists import ListReader
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 
 #: Tag of a run that restores lineage that a sweep found lost.
 REPAIR_TAG = tag_key("repair")
 
 
 def lineage_sensor(
-    names: Names,
+    names: AssetNames,
     state_key: str,
     loaded: LoadedState,
     read_list: ListReader,
@@ -109,7 +109,7 @@ def _evaluation(result: AssetCheckResult) -> AssetCheckEvaluation:
     )
 
 
-def _run_requests(result: TickResult, names: Names) -> list[RunRequest]:
+def _run_requests(result: TickResult, names: AssetNames) -> list[RunRequest]:
     requests = [
         RunRequest(
             run_key=push.run_key,

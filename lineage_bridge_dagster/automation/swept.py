@@ -33,7 +33,7 @@ class TablesReader(Protocol):
     ) -> Sequence[tuple[Identifier, IcebergTable | CallError]]: ...
 
 
-class Page(NamedTuple):
+class SweptPage(NamedTuple):
     """Our tables of a page.
 
     Attributes:
@@ -57,7 +57,7 @@ class SweepSource(Protocol):
     def title(self) -> str:
         """Its name in messages."""
 
-    def read(self, token: str) -> Page:
+    def read(self, token: str) -> SweptPage:
         """Read a page, the first one for an empty token; raises if it could not be read."""
 
 
@@ -77,14 +77,14 @@ class SweptDatabase:
     def title(self) -> str:
         return f"database {self.name}"
 
-    def read(self, token: str) -> Page:
+    def read(self, token: str) -> SweptPage:
         found, following = self.reader(self.name, token or None)
         compared = [
             (self.tables[name], self.tables[name].compare(table))
             for table in found
             if (name := table.name.lower()) in self.tables
         ]
-        return Page(compared, following or "")
+        return SweptPage(compared, following or "")
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class SweptCatalog:
     def title(self) -> str:
         return f"catalog {self.catalog}"
 
-    def read(self, token: str) -> Page:
+    def read(self, token: str) -> SweptPage:
         from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 
         names = sorted((name for name in self.tables if ".".join(name) > token), key=".".join)
@@ -123,7 +123,7 @@ class SweptCatalog:
         if errors and not compared:
             raise errors[0]
         note = f"{plural(len(errors), 'table')} of {self.title} not read: {errors[0]}" if errors else ""
-        return Page(compared, ".".join(asked[-1]) if len(names) > len(asked) else "", note)
+        return SweptPage(compared, ".".join(asked[-1]) if len(names) > len(asked) else "", note)
 
 
 def sources_of(

@@ -117,7 +117,7 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ListDifference:
     """The names that only the list has, and those that only the state has."""
 
     new: tuple[str, ...] = ()
@@ -134,17 +134,17 @@ class Difference:
         )
 
 
-def difference(discovery: Discovery, scope: ListScope, listed: Iterable[str]) -> Difference:
+def difference(discovery: Discovery, scope: ListScope, listed: Iterable[str]) -> ListDifference:
     """How a list differs from the state."""
     current = names(listed)
     known = frozenset(_known(discovery, scope))
     if scope.api == GLUE:
         # A database may also contain tables that no topic feeds.
         expected = frozenset(_expected_tables(discovery, scope.place))
-        return Difference(tuple(sorted((current & expected) - known)), tuple(sorted(known - current)))
+        return ListDifference(tuple(sorted((current & expected) - known)), tuple(sorted(known - current)))
     if scope.api == INTEGRATIONS:
-        return Difference()
-    return Difference(tuple(sorted(current - known)), tuple(sorted(known - current)))
+        return ListDifference()
+    return ListDifference(tuple(sorted(current - known)), tuple(sorted(known - current)))
 
 
 def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:

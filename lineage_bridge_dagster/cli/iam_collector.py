@@ -10,7 +10,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.collector.settings import CollectorSettings
-    from lineage_bridge_dagster.operations.iam.scope import Scope
+    from lineage_bridge_dagster.operations.iam.scope import PolicyScope
     from lineage_bridge_dagster.operations.iam.trust import Trust
 
 
@@ -55,7 +55,7 @@ def for_collector(settings: CollectorSettings | None, given: dict[str, Any]) -> 
 
 
 def collector_trust(
-    scope: Scope, settings: CollectorSettings | None, principal: str | None, external_id: str | None
+    scope: PolicyScope, settings: CollectorSettings | None, principal: str | None, external_id: str | None
 ) -> Trust:
     """Who assumes the collector's role: by default, whom its account allows to."""
     from lineage_bridge_dagster.operations.iam.trust import Trust
@@ -76,7 +76,7 @@ def collector_trust(
     return Trust(principal or root, external_id or "", role, for_collector=True)
 
 
-def note_role(settings: CollectorSettings | None, scope: Scope) -> None:
+def note_role(settings: CollectorSettings | None, scope: PolicyScope) -> None:
     """Say what the identity needs that assumes the role: it uploads the files and reads the secrets."""
     collector = scope.collector
     if settings is None or not settings.role:

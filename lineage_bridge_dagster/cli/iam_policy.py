@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.config.aws_settings import AwsSettings
     from lineage_bridge_dagster.lineage.model import Graph
     from lineage_bridge_dagster.operations.iam.purposes import Purpose
-    from lineage_bridge_dagster.operations.iam.scope import Scope
+    from lineage_bridge_dagster.operations.iam.scope import PolicyScope
     from lineage_bridge_dagster.operations.iam.trust import Trust
     from lineage_bridge_dagster.operations.identity import Caller
     from lineage_bridge_dagster.settings import Settings
@@ -182,7 +182,9 @@ def iam_policy(
         write_atomically(output, [text])
 
 
-def _scope(settings: Settings, graph: Graph | None, given: dict[str, Any], *, names_identity: bool) -> Scope:
+def _scope(
+    settings: Settings, graph: Graph | None, given: dict[str, Any], *, names_identity: bool
+) -> PolicyScope:
     """What the policy applies to: the options, then the settings and the graph, then the identity."""
     from lineage_bridge_dagster.operations.iam.scope import ACCOUNT, IDENTITY, place_of, scope_of
 
@@ -232,7 +234,7 @@ def _caller(settings: AwsSettings) -> Caller | None:
         return None
 
 
-def _configured(scope: Scope) -> list[Purpose]:
+def _configured(scope: PolicyScope) -> list[Purpose]:
     from lineage_bridge_dagster.operations.iam.purposes import Purpose
 
     found = [Purpose.PUSH]

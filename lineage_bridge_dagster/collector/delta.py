@@ -10,7 +10,7 @@ from datetime import timedelta
 from lineage_bridge_dagster.collector.files import ExtractFiles
 from lineage_bridge_dagster.collector.identifiers import LastIdentifiers, SeenFile
 from lineage_bridge_dagster.collector.layout import COVERAGE, DELETIONS, IDENTIFIERS
-from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, State, time_of
+from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, MarkState, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region, status_of
 from lineage_bridge_dagster.collector.rows import (
     Row,
@@ -87,7 +87,7 @@ class Delta:
 
     files: ExtractFiles = field(repr=False)
     seen: SeenFile = field(repr=False)
-    previous: State | None = field(repr=False)
+    previous: MarkState | None = field(repr=False)
     mark: str
     start: str
     end: str
@@ -96,7 +96,7 @@ class Delta:
     tables: int = 0
     changed: int = 0
     deleted: int = 0
-    _before: State = field(init=False, repr=False)
+    _before: MarkState = field(init=False, repr=False)
     _known: LastIdentifiers = field(init=False, repr=False)
     _catalogs: dict[str, str] = field(init=False)
     _sources: dict[str, Source] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Delta:
     _listed: dict[tuple[str, str], set[str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        self._before = self.previous or State()
+        self._before = self.previous or MarkState()
         self._known = LastIdentifiers(self._before.identifiers)
         self._catalogs = dict(self._before.catalogs)
 
@@ -153,7 +153,7 @@ class Delta:
         if page.last:
             self._read(page.source, database, page.error, len(self._listed.pop((region, database))))
 
-    def finish(self, regions: Sequence[str]) -> State:
+    def finish(self, regions: Sequence[str]) -> MarkState:
         """Write what is gone, what could not be listed and is carried, and the coverage.
 
         Args:
@@ -186,7 +186,7 @@ class Delta:
                 self._see(source, identifier, "carried")
         for scope in self.scopes:
             self.files.write(COVERAGE, scope.row(self.known(scope.source)))
-        return State(behind, self.seen, self._catalogs)
+        return MarkState(behind, self.seen, self._catalogs)
 
     def _differs(self, identifier: Identifier, before: Identifier | None) -> bool:
         """Whether a table is another than at the mark, where that is known and in the range."""

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
 from lineage_bridge_dagster.collector.mark_homes import marks_of
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, checked
 from lineage_bridge_dagster.collector.masking import Masker
-from lineage_bridge_dagster.collector.progress import Progress
+from lineage_bridge_dagster.collector.progress import ExtractProgress
 from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
 from lineage_bridge_dagster.collector.rows import Row, Source
 from lineage_bridge_dagster.collector.settings import CollectorSettings
@@ -248,7 +248,7 @@ class Extractor:
         for region in regions:
             delta.add_region(region)
         read = [region for region in regions if region.error is None]
-        progress = Progress(self._progress)
+        progress = ExtractProgress(self._progress)
         progress.listed(regions)
         for page in pages(read, self.settings.max_concurrency):
             if page.error is not None:

@@ -25,7 +25,7 @@ class Type(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FileColumn:
     """A column of a kind of file; `sensitivity` is the class that it is masked with, if any."""
 
     name: str
@@ -44,7 +44,7 @@ class Kind:
 
     name: str
     description: str
-    columns: tuple[Column, ...]
+    columns: tuple[FileColumn, ...]
     full: bool = False
 
     @property
@@ -52,27 +52,27 @@ class Kind:
         return tuple(column.name for column in self.columns)
 
 
-def _time(name: str, description: str) -> Column:
-    return Column(name, description, Type.TIME)
+def _time(name: str, description: str) -> FileColumn:
+    return FileColumn(name, description, Type.TIME)
 
 
 _PLACE = (
-    Column("server", "Name of the source in the receiving tool, from the configuration"),
-    Column("region", "AWS region"),
-    Column("catalog_id", "Account id of the Glue catalog", sensitivity=Sensitivity.LOCATIONS),
-    Column("database", "Database, as Glue stores it"),
+    FileColumn("server", "Name of the source in the receiving tool, from the configuration"),
+    FileColumn("region", "AWS region"),
+    FileColumn("catalog_id", "Account id of the Glue catalog", sensitivity=Sensitivity.LOCATIONS),
+    FileColumn("database", "Database, as Glue stores it"),
 )
-_TABLE = (*_PLACE, Column("table", "Table, as Glue stores it"))
+_TABLE = (*_PLACE, FileColumn("table", "Table, as Glue stores it"))
 
 DATABASES = Kind(
     "databases",
     "Databases; Glue has no time of their last change, so each extract has all of them",
     (
         *_PLACE,
-        Column("description", "Description", sensitivity=Sensitivity.COMMENTS),
-        Column("location", "Default location of tables", sensitivity=Sensitivity.LOCATIONS),
-        Column("parameters", "Parameters", Type.JSON, Sensitivity.PARAMETERS),
-        Column("federation", "What a federated database refers to", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("description", "Description", sensitivity=Sensitivity.COMMENTS),
+        FileColumn("location", "Default location of tables", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("parameters", "Parameters", Type.JSON, Sensitivity.PARAMETERS),
+        FileColumn("federation", "What a federated database refers to", sensitivity=Sensitivity.LOCATIONS),
         _time("create_time", "Time of creation"),
     ),
     full=True,
@@ -82,24 +82,24 @@ TABLES = Kind(
     "Tables, views and resource links that changed",
     (
         *_TABLE,
-        Column("table_type", "Type in Glue, such as EXTERNAL_TABLE"),
-        Column("object_type", "table, view, resource_link or federated_table"),
-        Column("format", "Table format or classification, such as iceberg or parquet"),
-        Column("description", "Description", sensitivity=Sensitivity.COMMENTS),
-        Column("owner", "Owner", sensitivity=Sensitivity.OWNERS),
-        Column("created_by", "Who created it", sensitivity=Sensitivity.OWNERS),
-        Column("location", "Location of the data", sensitivity=Sensitivity.LOCATIONS),
-        Column("input_format", "Input format"),
-        Column("output_format", "Output format"),
-        Column("serde_name", "Name of the SerDe"),
-        Column("serde_library", "Class of the SerDe"),
-        Column("serde_parameters", "Parameters of the SerDe", Type.JSON, Sensitivity.PARAMETERS),
-        Column("partition_keys", "Names of the partition keys, in order", Type.JSON),
-        Column("column_count", "Number of columns, partition keys included", Type.INTEGER),
-        Column("parameters", "Parameters", Type.JSON, Sensitivity.PARAMETERS),
-        Column("retention", "Retention in days", Type.INTEGER),
-        Column("version_id", "Version in Glue"),
-        Column("lake_formation", "Whether it is registered with Lake Formation", Type.BOOLEAN),
+        FileColumn("table_type", "Type in Glue, such as EXTERNAL_TABLE"),
+        FileColumn("object_type", "table, view, resource_link or federated_table"),
+        FileColumn("format", "Table format or classification, such as iceberg or parquet"),
+        FileColumn("description", "Description", sensitivity=Sensitivity.COMMENTS),
+        FileColumn("owner", "Owner", sensitivity=Sensitivity.OWNERS),
+        FileColumn("created_by", "Who created it", sensitivity=Sensitivity.OWNERS),
+        FileColumn("location", "Location of the data", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("input_format", "Input format"),
+        FileColumn("output_format", "Output format"),
+        FileColumn("serde_name", "Name of the SerDe"),
+        FileColumn("serde_library", "Class of the SerDe"),
+        FileColumn("serde_parameters", "Parameters of the SerDe", Type.JSON, Sensitivity.PARAMETERS),
+        FileColumn("partition_keys", "Names of the partition keys, in order", Type.JSON),
+        FileColumn("column_count", "Number of columns, partition keys included", Type.INTEGER),
+        FileColumn("parameters", "Parameters", Type.JSON, Sensitivity.PARAMETERS),
+        FileColumn("retention", "Retention in days", Type.INTEGER),
+        FileColumn("version_id", "Version in Glue"),
+        FileColumn("lake_formation", "Whether it is registered with Lake Formation", Type.BOOLEAN),
         _time("create_time", "Time of creation"),
         _time("update_time", "Time of the last change"),
         _time("last_access_time", "Time of the last access"),
@@ -110,12 +110,12 @@ COLUMNS = Kind(
     "Columns of the tables that changed",
     (
         *_TABLE,
-        Column("column", "Column"),
-        Column("position", "Position from 1, with partition keys last", Type.INTEGER),
-        Column("type", "Type in Glue"),
-        Column("comment", "Comment", sensitivity=Sensitivity.COMMENTS),
-        Column("is_partition_key", "Whether it is a partition key", Type.BOOLEAN),
-        Column("parameters", "Parameters", Type.JSON, Sensitivity.PARAMETERS),
+        FileColumn("column", "Column"),
+        FileColumn("position", "Position from 1, with partition keys last", Type.INTEGER),
+        FileColumn("type", "Type in Glue"),
+        FileColumn("comment", "Comment", sensitivity=Sensitivity.COMMENTS),
+        FileColumn("is_partition_key", "Whether it is a partition key", Type.BOOLEAN),
+        FileColumn("parameters", "Parameters", Type.JSON, Sensitivity.PARAMETERS),
     ),
 )
 VIEWS = Kind(
@@ -123,10 +123,10 @@ VIEWS = Kind(
     "SQL of the views that changed, one row per dialect",
     (
         *_TABLE,
-        Column("dialect", "athena, spark, hive, redshift or the dialect that Glue names"),
-        Column("dialect_version", "Version of the dialect's engine"),
-        Column("sql", "The SELECT of the view", sensitivity=Sensitivity.LITERALS),
-        Column("problem", "Why the SQL, or the tables that it reads, are unknown"),
+        FileColumn("dialect", "athena, spark, hive, redshift or the dialect that Glue names"),
+        FileColumn("dialect_version", "Version of the dialect's engine"),
+        FileColumn("sql", "The SELECT of the view", sensitivity=Sensitivity.LITERALS),
+        FileColumn("problem", "Why the SQL, or the tables that it reads, are unknown"),
     ),
 )
 VIEW_READS = Kind(
@@ -134,9 +134,9 @@ VIEW_READS = Kind(
     "What the views that changed read",
     (
         *_TABLE,
-        Column("source_catalog", "Catalog that the SQL names", sensitivity=Sensitivity.LOCATIONS),
-        Column("source_database", "Database of the table that is read"),
-        Column("source_table", "Table that is read"),
+        FileColumn("source_catalog", "Catalog that the SQL names", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("source_database", "Database of the table that is read"),
+        FileColumn("source_table", "Table that is read"),
     ),
 )
 RESOURCE_LINKS = Kind(
@@ -144,10 +144,10 @@ RESOURCE_LINKS = Kind(
     "Databases and tables that stand for those of other catalogs",
     (
         *_TABLE,
-        Column("target_catalog_id", "Catalog of the target", sensitivity=Sensitivity.LOCATIONS),
-        Column("target_region", "Region of the target"),
-        Column("target_database", "Database of the target"),
-        Column("target_table", "Table of the target; empty for a link to a database"),
+        FileColumn("target_catalog_id", "Catalog of the target", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("target_region", "Region of the target"),
+        FileColumn("target_database", "Database of the target"),
+        FileColumn("target_table", "Table of the target; empty for a link to a database"),
     ),
 )
 IDENTIFIERS = Kind(
@@ -155,9 +155,9 @@ IDENTIFIERS = Kind(
     "Every database and table, so that what is missing was dropped",
     (
         *_TABLE,
-        Column("object_type", "database, table, view, resource_link or federated_table"),
+        FileColumn("object_type", "database, table, view, resource_link or federated_table"),
         _time("update_time", "Time of the last change"),
-        Column("seen", "read: Glue listed it; carried: it could not be listed, and was there last time"),
+        FileColumn("seen", "read: Glue listed it; carried: it could not be listed, and was there last time"),
     ),
     full=True,
 )
@@ -166,7 +166,7 @@ DELETIONS = Kind(
     "Databases and tables that were there at the last mark and are gone, in scopes that were fully read",
     (
         *_TABLE,
-        Column("object_type", "database, table, view, resource_link or federated_table"),
+        FileColumn("object_type", "database, table, view, resource_link or federated_table"),
         _time("last_seen", "Mark of the extract that saw it last"),
     ),
 )
@@ -174,16 +174,16 @@ LINEAGE = Kind(
     "lineage",
     "Links between tables, topics, connectors and statements, from the last discovery",
     (
-        Column("server", "Name of the source in the receiving tool, from the configuration"),
-        Column("source_kind", "Kind of the source, such as kafka_topic"),
-        Column("source_name", "Name of the source", sensitivity=Sensitivity.LOCATIONS),
-        Column("source_id", "Id of the source in the lineage graph", sensitivity=Sensitivity.LOCATIONS),
-        Column("target_kind", "Kind of the target, such as catalog_table"),
-        Column("target_name", "Name of the target", sensitivity=Sensitivity.LOCATIONS),
-        Column("target_id", "Id of the target in the lineage graph", sensitivity=Sensitivity.LOCATIONS),
-        Column("edge", "produces, consumes, transforms or materializes"),
-        Column("database", "Glue database of the target, if it is a Glue table"),
-        Column("table", "Glue table of the target, if it is one"),
+        FileColumn("server", "Name of the source in the receiving tool, from the configuration"),
+        FileColumn("source_kind", "Kind of the source, such as kafka_topic"),
+        FileColumn("source_name", "Name of the source", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("source_id", "Id of the source in the lineage graph", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("target_kind", "Kind of the target, such as catalog_table"),
+        FileColumn("target_name", "Name of the target", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("target_id", "Id of the target in the lineage graph", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("edge", "produces, consumes, transforms or materializes"),
+        FileColumn("database", "Glue database of the target, if it is a Glue table"),
+        FileColumn("table", "Glue table of the target, if it is one"),
         _time("discovered_at", "Time of the discovery"),
         _time("stale_since", "Since when its source could not be read, and the link was kept"),
     ),
@@ -195,11 +195,11 @@ LF_TAGS = Kind(
     "time, so each extract has all of them",
     (
         *_TABLE,
-        Column("column", "Column; empty for the tag of a table or a database"),
-        Column("object_type", "database, table or column"),
-        Column("tag_key", "Key of the tag"),
-        Column("tag_values", "Values of the tag", Type.JSON, Sensitivity.TAGS),
-        Column("tag_catalog_id", "Account that the tag belongs to", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("column", "Column; empty for the tag of a table or a database"),
+        FileColumn("object_type", "database, table or column"),
+        FileColumn("tag_key", "Key of the tag"),
+        FileColumn("tag_values", "Values of the tag", Type.JSON, Sensitivity.TAGS),
+        FileColumn("tag_catalog_id", "Account that the tag belongs to", sensitivity=Sensitivity.LOCATIONS),
     ),
     full=True,
 )
@@ -208,10 +208,10 @@ COVERAGE = Kind(
     "What was read, and what could not be read",
     (
         *_PLACE,
-        Column("part", "glue: databases and tables; lf_tags: Lake Formation tags"),
-        Column("status", "complete, partial, denied or failed"),
-        Column("reason", "Why it was not read, and what to do", sensitivity=Sensitivity.LOCATIONS),
-        Column("tables", "Tables, or tags, that were read", Type.INTEGER),
+        FileColumn("part", "glue: databases and tables; lf_tags: Lake Formation tags"),
+        FileColumn("status", "complete, partial, denied or failed"),
+        FileColumn("reason", "Why it was not read, and what to do", sensitivity=Sensitivity.LOCATIONS),
+        FileColumn("tables", "Tables, or tags, that were read", Type.INTEGER),
         _time("since", "Changes after this time are in the extract"),
     ),
     full=True,

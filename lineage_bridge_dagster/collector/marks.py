@@ -53,7 +53,7 @@ class Identifier:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class MarkState:
     """What an extract leaves for the next.
 
     Attributes:
@@ -78,7 +78,7 @@ class State:
             yield json.dumps(each.fields())
 
     @classmethod
-    def of_lines(cls, lines: Iterable[str]) -> State:
+    def of_lines(cls, lines: Iterable[str]) -> MarkState:
         rows = iter(lines)
         header = json.loads(next(rows))
         identifiers = tuple(Identifier.of(json.loads(line)) for line in rows)
@@ -104,11 +104,11 @@ class Marks(ABC):
         """Where the mark is, for people."""
 
     @abstractmethod
-    def state(self, mark: str) -> State | None:
+    def state(self, mark: str) -> MarkState | None:
         """What the extract that ended at the mark saw; None if nothing is stored, as for a mark by hand."""
 
     @abstractmethod
-    def keep(self, mark: str, state: State) -> None:
+    def keep(self, mark: str, state: MarkState) -> None:
         """Store what the next extract compares with, before the mark is published."""
 
     @abstractmethod
@@ -184,7 +184,7 @@ class MarkFile(Marks):
             ) from error
         return checked(text, str(self.path)), ""
 
-    def state(self, mark: str) -> State | None:
+    def state(self, mark: str) -> MarkState | None:
         path = self._state_path(mark)
         try:
             with path.open("rb") as file:
@@ -194,7 +194,7 @@ class MarkFile(Marks):
         except OSError as error:
             raise _damaged(str(path), error) from error
 
-    def keep(self, mark: str, state: State) -> None:
+    def keep(self, mark: str, state: MarkState) -> None:
         path = self._state_path(mark)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         with self._writing(path):
@@ -255,13 +255,13 @@ def state_name(prefix: str, mark: str) -> str:
     return f"{prefix}_{re.sub(r'[^0-9]', '', mark)}.state.gz"
 
 
-def write_state(file: IO[bytes], state: State) -> None:
+def write_state(file: IO[bytes], state: MarkState) -> None:
     """Write a state, line by line."""
     with gzip.open(file, "wt", encoding="utf-8", compresslevel=6) as stream:
         stream.writelines(line + "\n" for line in state.lines())
 
 
-def read_state(file: IO[bytes], where: str) -> State:
+def read_state(file: IO[bytes], where: str) -> MarkState:
     """Read a state.
 
     Raises:
@@ -269,7 +269,7 @@ def read_state(file: IO[bytes], where: str) -> State:
     """
     try:
         with gzip.open(file, "rt", encoding="utf-8") as lines:
-            return State.of_lines(lines)
+            return MarkState.of_lines(lines)
     except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
         raise _damaged(where, error) from error
 

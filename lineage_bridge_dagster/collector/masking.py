@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
 
-from lineage_bridge_dagster.collector.layout import Column, Kind, Type
+from lineage_bridge_dagster.collector.layout import FileColumn, Kind, Type
 from lineage_bridge_dagster.collector.rows import Row
 from lineage_bridge_dagster.collector.settings import Sensitivity
 from lineage_bridge_dagster.collector.views import parse
@@ -69,7 +69,7 @@ class Masker:
 
         return mask
 
-    def _of_column(self, column: Column, dialect: int) -> Callable[[str, Row], str]:
+    def _of_column(self, column: FileColumn, dialect: int) -> Callable[[str, Row], str]:
         """What masks a column's value in a row, which has the dialect of SQL at an index."""
         if column.sensitivity is Sensitivity.LITERALS:
             return lambda text, row: self.sql(text, str(row[dialect]))

@@ -20,7 +20,7 @@ class _RegionRead:
 
 
 @dataclass(slots=True)
-class Progress:
+class ExtractProgress:
     """Counts the pages of the regions that could be listed.
 
     Attributes:

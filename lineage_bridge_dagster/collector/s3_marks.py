@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.collector.marks import (
     Marks,
-    State,
+    MarkState,
     checked,
     read_state,
     state_name,
@@ -42,7 +42,7 @@ class S3Marks(Marks):
     def location(self) -> str:
         return self._place.url(f"{self.prefix}_hwm.txt")
 
-    def state(self, mark: str) -> State | None:
+    def state(self, mark: str) -> MarkState | None:
         name = state_name(self.prefix, mark)
         with self._errors(f"Cannot read {self._place.url(name)}"), tempfile.TemporaryFile() as file:
             try:
@@ -54,7 +54,7 @@ class S3Marks(Marks):
             file.seek(0)
             return read_state(file, self._place.url(name))
 
-    def keep(self, mark: str, state: State) -> None:
+    def keep(self, mark: str, state: MarkState) -> None:
         name = state_name(self.prefix, mark)
         with self._errors(f"Cannot write {self._place.url(name)}"), tempfile.TemporaryFile() as file:
             write_state(file, state)

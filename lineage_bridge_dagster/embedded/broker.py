@@ -42,7 +42,7 @@ class BrokerFormatError(LineageBridgeError):
 
 
 @dataclass(frozen=True, slots=True)
-class KafkaBroker:
+class BrokerProcess:
     """One cluster's broker.
 
     Attributes:

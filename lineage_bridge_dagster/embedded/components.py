@@ -13,7 +13,7 @@ import httpx
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded import processes
-from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, S3_TABLES
@@ -66,7 +66,7 @@ def broker_name(cluster: str) -> str:
     return f"broker-{cluster}"
 
 
-def broker_component(broker: KafkaBroker, title: str) -> Component:
+def broker_component(broker: BrokerProcess, title: str) -> Component:
     """A Kafka broker."""
 
     def check() -> str:

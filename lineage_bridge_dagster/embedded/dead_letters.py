@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError, Message
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, KafkaMessage, LocalBrokerError
 from lineage_bridge_dagster.embedded.world.filling import Encoder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
@@ -76,7 +76,7 @@ def register(confluent: ConfluentSession, registry: str, subject: str, schema: s
     return int(confluent.post_query(url, Access("schema_registry"), body)["id"])
 
 
-class DeadLetterTopic:
+class EmulatedDeadLetterTopic:
     """Writes dead letters to a topic of their cluster.
 
     Args:
@@ -109,7 +109,7 @@ class DeadLetterTopic:
         """Create the topic if it does not exist."""
         try:
             self._broker.create_topic(self.name, PARTITIONS, {})
-        except BrokerError as error:
+        except LocalBrokerError as error:
             raise self._failure(error) from error
 
     def write(self, letters: list[DeadLetter]) -> None:
@@ -119,14 +119,14 @@ class DeadLetterTopic:
         try:
             partitions = len(self._broker.end_offsets(self.name))
             messages = [
-                Message(letter.partition % partitions, None, self._encoder(self._value(letter)))
+                KafkaMessage(letter.partition % partitions, None, self._encoder(self._value(letter)))
                 for letter in letters
             ]
             self._broker.produce(self.name, messages)
-        except BrokerError as error:
+        except LocalBrokerError as error:
             raise self._failure(error) from error
 
-    def _failure(self, error: BrokerError) -> LineageBridgeError:
+    def _failure(self, error: LocalBrokerError) -> LineageBridgeError:
         return LineageBridgeError(
             f"Records that cannot be decoded could not be written to the topic {self.name}: {error}",
             hint="They stay in their topic, and are written when the broker responds again.",

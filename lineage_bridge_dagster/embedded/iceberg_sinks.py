@@ -28,7 +28,7 @@ from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, ensure_namespace, exists
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
-from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.kafka import Offsets, SparkTopic
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords
 from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import TopicBounds, next_batch
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Accepted
@@ -224,4 +224,4 @@ class IcebergSinks:
             return known
 
         bootstrap = Bootstrap.of_cluster(self._confluent.settings, sink.bootstrap, "", "")
-        return SinkTable(self._spark, KafkaTopic(topic, bootstrap), name, schemas, topic_field(sink.config))
+        return SinkTable(self._spark, SparkTopic(topic, bootstrap), name, schemas, topic_field(sink.config))

@@ -21,7 +21,7 @@ from filelock import FileLock
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded import ports, processes, world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
-from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.embedded.components import (
     AWS,
     CONFLUENT,
@@ -301,7 +301,7 @@ class Stack:
         assigned = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
         brokers = [
             broker_component(
-                KafkaBroker(
+                BrokerProcess(
                     cluster.id,
                     assigned.get(broker_name(cluster.id), 0),
                     assigned.get(f"controller-{cluster.id}", 0),

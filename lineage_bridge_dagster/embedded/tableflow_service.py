@@ -25,7 +25,7 @@ from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection, connect
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
-from lineage_bridge_dagster.embedded.dead_letters import DeadLetterTopic, register
+from lineage_bridge_dagster.embedded.dead_letters import EmulatedDeadLetterTopic, register
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
@@ -169,8 +169,8 @@ class TableflowService:
             )
         return self._openers[entry.cluster](load)
 
-    def _open_queue(self, connection: ClusterConnection, load: TopicLoad) -> DeadLetterTopic:
-        return DeadLetterTopic(
+    def _open_queue(self, connection: ClusterConnection, load: TopicLoad) -> EmulatedDeadLetterTopic:
+        return EmulatedDeadLetterTopic(
             load.dead_letter_topic,
             KafkaBroker(connection.bootstrap.servers),
             partial(register, self._confluent, connection.registry_url),

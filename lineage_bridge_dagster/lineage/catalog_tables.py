@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.nodes import (
 )
 
 
-class TableName(NamedTuple):
+class CatalogTableName(NamedTuple):
     """How people and queries name a table: no two tables have one name.
 
     Attributes:
@@ -40,12 +40,12 @@ def tables_of(graph: Graph) -> Iterator[Node]:
     return (node for node in graph.of_type(NodeType.CATALOG_TABLE) if takes_lineage(node))
 
 
-def name_of(table: Node) -> TableName:
+def name_of(table: Node) -> CatalogTableName:
     """The name of a table that takes lineage."""
     if isinstance(table, IcebergTableNode):
-        return TableName(".".join((table.catalog, *table.namespace)), table.table_name)
+        return CatalogTableName(".".join((table.catalog, *table.namespace)), table.table_name)
     place = GlueTableNode.of(table).shown_place
-    return TableName(place.database, place.table)
+    return CatalogTableName(place.database, place.table)
 
 
 def materializes(

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.lineage.cycles import components
 from lineage_bridge_dagster.lineage.upstream import Place, Port, node_of
 
 
-class Row(NamedTuple):
+class OutlineRow(NamedTuple):
     """A line of an outline.
 
     Attributes:
@@ -73,7 +73,7 @@ class Outline:
         starts = [number for number in range(len(hops)) if number not in fed]
         return cls(hops, targets, sorted([*starts, *_starts_of_cycles(targets, starts)]))
 
-    def rows(self, dropped: Collection[int] = frozenset(), repeats: bool = True) -> Iterator[Row]:
+    def rows(self, dropped: Collection[int] = frozenset(), repeats: bool = True) -> Iterator[OutlineRow]:
         """Yield the lines.
 
         Args:
@@ -94,17 +94,17 @@ class Outline:
                 if seen.issuperset(below):
                     elsewhere += left_out
                 else:
-                    yield Row(depth, None, left_out=left_out)
+                    yield OutlineRow(depth, None, left_out=left_out)
                     stack += self._siblings(depth + 1, below, dropped)
                 continue
             if new or repeats:
-                yield Row(depth, hop, first=hop not in named)
+                yield OutlineRow(depth, hop, first=hop not in named)
             named.add(hop)
             seen.update(new)
             below = [target for place in new for target in self.targets[place]]
             stack += self._siblings(depth + 1, below, dropped)
         if elsewhere:
-            yield Row(0, None, left_out=elsewhere)
+            yield OutlineRow(0, None, left_out=elsewhere)
 
     def _siblings(
         self, depth: int, places: Iterable[int], dropped: Collection[int]

@@ -36,7 +36,7 @@ _FETCHING = {"kafka.fetch.min.bytes": "0", "kafka.max.poll.records": "10000"}
 
 
 @dataclass(frozen=True)
-class KafkaTopic:
+class SparkTopic:
     """A topic of one cluster."""
 
     name: str

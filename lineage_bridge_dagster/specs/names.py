@@ -8,7 +8,7 @@ from dagster import AssetKey
 
 
 @dataclass(frozen=True)
-class Names:
+class AssetNames:
     """Names of one component instance's definitions.
 
     An instance without a name has plain ones; a named one prefixes them, so that two load side by side.

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP, LoadedTopic
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark import classic
-from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, Offsets, SparkTopic
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
@@ -332,7 +332,7 @@ def loaders(
         return TableLoader(
             spark,
             load,
-            KafkaTopic(load.topic, connection.bootstrap, reader=reader),
+            SparkTopic(load.topic, connection.bootstrap, reader=reader),
             RegisteredSchemas(connection, load.topic, load.protobuf_message),
             oldest_unread,
             origin=LoadedTopic(connection.environment_id, connection.cluster_id, load.topic)

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import EdgeType
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster_tests.assets.location import Location
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, world
 
@@ -46,7 +46,7 @@ def test_assets_of_one_op_that_depend_on_each_other_through_another_op_run_in_or
     assert len(bundles("topics", assets)) > 1
     kind = AssetKind("topics", assets, frozenset(), materialize)
     definitions = Definitions(
-        assets=bundle_definitions(kind, Names(), LineageBridgeComponent().execute),
+        assets=bundle_definitions(kind, AssetNames(), LineageBridgeComponent().execute),
         resources={"lineage_io_manager": mem_io_manager},
     )
     with DagsterInstance.ephemeral() as instance:

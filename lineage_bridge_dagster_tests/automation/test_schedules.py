@@ -19,7 +19,7 @@ from dagster import (
 from lineage_bridge_dagster.assets.inventory import Inventory, build_inventory
 from lineage_bridge_dagster.automation.schedules import nightly_schedule, parts
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
 
@@ -43,7 +43,7 @@ def requests(w: World, at: datetime = NIGHT) -> list[RunRequest]:
         .build_defs_from_state(None, None)
         .resolve_job_def("materialize_lineage")
     )  # type: ignore[arg-type]
-    (schedule,) = nightly_schedule(Names(), job, inventory_of(w), "13 2 * * *", True)
+    (schedule,) = nightly_schedule(AssetNames(), job, inventory_of(w), "13 2 * * *", True)
     found = schedule.evaluate_tick(build_schedule_context(scheduled_execution_time=at)).run_requests
     return list(found or [])
 
@@ -60,7 +60,7 @@ def test_the_lineage_job_materializes_every_asset_and_evaluates_every_check(
     assert {AssetKey([kind, EAST, "topic.00002"]) for kind in ("kafka", "upstream_chain", "glue")} <= done
     assert len(done) == 9
     evaluated = {(check.asset_key, check.check_name) for check in result.get_asset_check_evaluations()}
-    assert (Names().discovery_key, "discovery_complete") in evaluated
+    assert (AssetNames().discovery_key, "discovery_complete") in evaluated
     shown = built.repository.asset_graph.asset_check_keys
     assert evaluated == {(check.asset_key, check.name) for check in shown}
 

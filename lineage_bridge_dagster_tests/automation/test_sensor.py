@@ -35,7 +35,7 @@ from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import EdgeType
-from lineage_bridge_dagster.specs.names import Names
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World, many
@@ -74,7 +74,7 @@ class Watched:
     ) -> SensorResult:
         inventory = build_inventory(self.world.discovery(), LineageTranslator().get_asset_spec)
         sensor = lineage_sensor(
-            Names(),
+            AssetNames(),
             KEY,
             loaded_tables(self.version, inventory, lambda: PushSettings(**self.push)),
             read_list or Lists(self.world),
@@ -239,7 +239,7 @@ def test_a_refresh_that_succeeded_since_a_time_is_found_by_its_run(
     instance: DagsterInstance, job: str, status: DagsterRunStatus, found: bool
 ) -> None:
     instance.add_run(DagsterRun(job_name=job, run_id=make_new_run_id(), status=status))
-    client = InstanceClient(build_sensor_context(instance=instance), KEY, Names(), lambda _: "")
+    client = InstanceClient(build_sensor_context(instance=instance), KEY, AssetNames(), lambda _: "")
     now = time.time()
     assert client.refreshed_since(now - 60) is found
     assert not client.refreshed_since(now + 60)

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.collector.delta import Delta
 from lineage_bridge_dagster.collector.files import ExtractFiles
 from lineage_bridge_dagster.collector.identifiers import SeenFile
 from lineage_bridge_dagster.collector.layout import Kind
-from lineage_bridge_dagster.collector.marks import Identifier, State, time_of
+from lineage_bridge_dagster.collector.marks import Identifier, MarkState, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table
@@ -49,11 +49,11 @@ def seen() -> Iterator[SeenFile]:
 def extract(
     seen: SeenFile,
     *tables: tuple[str, datetime | None],
-    previous: State | None = None,
+    previous: MarkState | None = None,
     catalog: str = "123456789012",
     start: str = MARK,
     error: CallError | None = None,
-) -> tuple[Rows, State]:
+) -> tuple[Rows, MarkState]:
     """The rows of an extract of one database, `sales`, with tables by name and time of change."""
     rows = Rows()
     delta = Delta(cast(ExtractFiles, cast(Any, rows)), seen, previous, MARK, start, END, OVERLAP)
@@ -95,7 +95,7 @@ def test_table_after_one_range_is_in_the_next(seen: SeenFile) -> None:
 def test_table_without_a_time_of_change_is_in_each_extract(seen: SeenFile) -> None:
     raw = {"UpdateTime": None, "CreateTime": None}
     rows = Rows()
-    delta = Delta(cast(Any, rows), seen, State(), MARK, MARK, END, OVERLAP)
+    delta = Delta(cast(Any, rows), seen, MarkState(), MARK, MARK, END, OVERLAP)
     sales = GlueDatabase("sales")
     delta.add_page(Page(Source("acme", REGION, ""), sales, (glue_table("orders", "sales", **raw),)))
     assert rows.names("tables") == ["sales.orders"]
@@ -108,7 +108,7 @@ def test_mark_without_a_state_leaves_old_tables_out(seen: SeenFile) -> None:
 
 
 def test_start_after_the_mark_leaves_out_what_is_new_and_old(seen: SeenFile) -> None:
-    rows, _ = extract(seen, ("old", LONG_AGO), previous=State(), start="2026-11-22 10:30:00")
+    rows, _ = extract(seen, ("old", LONG_AGO), previous=MarkState(), start="2026-11-22 10:30:00")
     assert rows.names("tables") == []
 
 
@@ -121,7 +121,7 @@ def test_table_that_is_listed_twice_has_its_rows_once(seen: SeenFile) -> None:
 
 def test_another_catalog_comes_whole_and_nothing_of_the_last_one_counts_as_dropped(seen: SeenFile) -> None:
     known = (Identifier(REGION, "sales", "orders"), Identifier(REGION, "sales", "gone"))
-    previous = State(identifiers=known, catalogs={REGION: "999999999999"})
+    previous = MarkState(identifiers=known, catalogs={REGION: "999999999999"})
     rows, state = extract(seen, ("orders", LONG_AGO), previous=previous)
     assert rows.names("tables") == ["sales.orders"]
     assert rows.names("deletions") == []
@@ -135,7 +135,7 @@ def test_only_a_listing_that_came_to_its_end_tells_what_was_dropped(
     seen: SeenFile, error: CallError | None
 ) -> None:
     known = tuple(Identifier(REGION, "sales", name, "table", "2020-01-01T00:00:00.000Z") for name in "ab")
-    rows, state = extract(seen, ("a", LONG_AGO), previous=State(identifiers=known), error=error)
+    rows, state = extract(seen, ("a", LONG_AGO), previous=MarkState(identifiers=known), error=error)
     assert rows.names("deletions") == ([] if error else ["sales.b"])
     assert [each.table for each in state.identifiers] == (["", "a", "b"] if error else ["", "a"])
     assert state.behind == ({f"{REGION}/sales": MARK} if error else {})

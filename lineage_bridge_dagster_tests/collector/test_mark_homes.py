@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.collector.mark_homes import get_hwm, marks_of
-from lineage_bridge_dagster.collector.marks import Identifier, MarkFile, Marks, State
+from lineage_bridge_dagster.collector.marks import Identifier, MarkFile, Marks, MarkState
 from lineage_bridge_dagster.collector.s3_marks import S3Marks
 from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
@@ -46,8 +46,8 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     return lambda prefix: in_s3(aws, prefix)
 
 
-def state(table: str) -> State:
-    return State({"us-east-1/sales": EARLIER}, (Identifier("us-east-1", "sales", table),))
+def state(table: str) -> MarkState:
+    return MarkState({"us-east-1/sales": EARLIER}, (Identifier("us-east-1", "sales", table),))
 
 
 def test_mark_moves_forward_only(home: Home) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.collector import get_hwm, publish_hwm
-from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, MarkFile, State
+from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, MarkFile, MarkState
 from lineage_bridge_dagster.errors import ConfigurationError
 
 EARLIER, LATER = "2026-11-22 10:00:00", "2026-11-22 11:00:00"
@@ -21,8 +21,8 @@ def test_first_range_starts_at_the_beginning_and_the_next_at_the_published_mark(
 
 def test_state_comes_back_with_its_mark_alone_and_older_ones_go(tmp_path: Path) -> None:
     marks = MarkFile("glue", tmp_path)
-    first = State({}, (Identifier("us-east-1", "sales", "orders"),))
-    second = State({"us-east-1/sales": EARLIER}, (Identifier("us-east-1", "sales", "ümläut\n"),))
+    first = MarkState({}, (Identifier("us-east-1", "sales", "orders"),))
+    second = MarkState({"us-east-1/sales": EARLIER}, (Identifier("us-east-1", "sales", "ümläut\n"),))
     marks.keep(EARLIER, first)
     marks.publish(EARLIER)
     marks.keep(LATER, second)
@@ -36,14 +36,14 @@ def test_state_comes_back_with_its_mark_alone_and_older_ones_go(tmp_path: Path) 
 def test_older_states_that_a_killed_process_left_go_with_the_next_mark_even_the_same(tmp_path: Path) -> None:
     marks = MarkFile("glue", tmp_path)
     for mark in ("2026-11-21 00:00:00", "2026-11-22 00:00:00"):
-        marks.keep(mark, State())
+        marks.keep(mark, MarkState())
     (tmp_path / "glue_hwm.txt").write_text("2026-11-22 00:00:00\n")
     marks.publish("2026-11-22 00:00:00")
     assert [path.name for path in tmp_path.glob("*.state.gz")] == ["glue_20261122000000.state.gz"]
 
 
 def test_scope_that_was_not_fully_read_has_its_own_older_mark() -> None:
-    state = State({"us-east-1/sales": EARLIER, "eu-west-1": EARLIER})
+    state = MarkState({"us-east-1/sales": EARLIER, "eu-west-1": EARLIER})
     assert state.since("us-east-1", "sales", LATER) == EARLIER
     assert state.since("us-east-1", "shop", LATER) == LATER
     assert state.since("eu-west-1", "shop", LATER) == EARLIER
@@ -64,7 +64,7 @@ def test_mark_with_a_zone_is_stored_in_utc(tmp_path: Path) -> None:
 
 def test_damaged_state_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     marks = MarkFile("glue", tmp_path)
-    marks.keep(EARLIER, State())
+    marks.keep(EARLIER, MarkState())
     (state,) = tmp_path.glob("*.state.gz")
     state.write_bytes(b"damaged")
     with pytest.raises(ConfigurationError, match=r"state\.gz"):
@@ -81,6 +81,6 @@ def test_folder_that_cannot_have_a_mark_is_an_error_that_names_it(tmp_path: Path
     (tmp_path / "file").write_text("")
     marks = MarkFile("glue", tmp_path / "file")
     with pytest.raises(ConfigurationError, match="file"):
-        marks.keep(EARLIER, State())
+        marks.keep(EARLIER, MarkState())
     with pytest.raises(ConfigurationError, match="file"):
         marks.publish(EARLIER)

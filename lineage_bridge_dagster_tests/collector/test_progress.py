@@ -5,7 +5,7 @@ import pytest
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
 from lineage_bridge_dagster.collector import progress
-from lineage_bridge_dagster.collector.progress import Progress
+from lineage_bridge_dagster.collector.progress import ExtractProgress
 from lineage_bridge_dagster.collector.reading import Page, Region
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.embedded.aws import StrictAws
@@ -45,7 +45,7 @@ def test_long_run_says_how_far_each_region_is(monkeypatch: pytest.MonkeyPatch) -
     sales, people, lager = (GlueDatabase(name) for name in ("sales", "hr", "lager"))
     tables = tuple(GlueTable.from_raw({"Name": name}, "sales") for name in ("a", "b"))
     told: list[str] = []
-    read = Progress(told.append)
+    read = ExtractProgress(told.append)
     read.listed([Region(us, None, (sales, people)), Region(eu, None, (lager,))])
     del told[:]
     for page in (Page(us, sales, tables), Page(eu, lager, tables), Page(us, sales, tables[:1], last=True)):

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig, ConfluentSettingsResource
 from lineage_bridge_dagster.spark import session
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster_tests.config.mocked_aws import mocked_aws
 
 REGION = "eu-west-1"
@@ -25,7 +25,7 @@ def test_topic_is_read_with_the_address_and_the_secret_that_only_the_yaml_names(
 ) -> None:
     connections: list[Bootstrap] = []
     monkeypatch.setattr(session, "spark_session", lambda *_: object())
-    monkeypatch.setattr(KafkaTopic, "read", lambda topic, *_: connections.append(topic.bootstrap))
+    monkeypatch.setattr(SparkTopic, "read", lambda topic, *_: connections.append(topic.bootstrap))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     component = LineageBridgeComponent(

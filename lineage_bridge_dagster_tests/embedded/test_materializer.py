@@ -33,7 +33,7 @@ from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.embedded import tableflow_service, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
-from lineage_bridge_dagster.embedded.kafka.broker import MemoryBroker, Message
+from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage, MemoryBroker
 from lineage_bridge_dagster.embedded.materializer import SPARK_CONF, _class_conf
 from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
@@ -161,7 +161,7 @@ def local(
     addresses = {cluster.id: f"127.0.0.1:{n}" for n, cluster in enumerate(world.CLUSTERS, 1)}
     with TestClient(create_app(brokers, bootstrap=addresses)) as client:
         by_address = {addresses[cluster]: broker for cluster, broker in brokers.items()}
-        monkeypatch.setattr(engine, "KafkaTopic", partial(MemoryTopic, by_address))
+        monkeypatch.setattr(engine, "SparkTopic", partial(MemoryTopic, by_address))
         monkeypatch.setattr(engine, "oldest_after", lambda *_: None)
         monkeypatch.setattr(tableflow_service, "KafkaBroker", by_address.__getitem__)
         emulator = Emulator("http://localhost", TestClient(client.app, base_url="http://localhost/emulator/"))
@@ -236,7 +236,7 @@ class TestTables:
     def test_an_undecodable_record_fails_only_its_own_table(self, local: Local) -> None:
         local.produce(TOPIC, 3)
         local.produce("revenue.by-country", 3)
-        local.broker.produce(TOPIC, [Message(0, None, b"not avro")])
+        local.broker.produce(TOPIC, [KafkaMessage(0, None, b"not avro")])
         local.tableflow.step()
         phase, message = local.status(TOPIC)
         assert phase == "FAILED"
@@ -246,7 +246,7 @@ class TestTables:
     def test_a_record_that_is_logged_is_in_the_dead_letter_queue_with_its_schema(self, local: Local) -> None:
         local.broker.create_topic("tableflow-errors", 1, {})
         local.produce("clickstream", 12)
-        local.broker.produce("clickstream", [Message(4, b"k", b"not avro")])
+        local.broker.produce("clickstream", [KafkaMessage(4, b"k", b"not avro")])
         local.tableflow.step()
         assert local.status("clickstream") == ("RUNNING", "")
         assert local.rows("clickstream") == 12
@@ -283,7 +283,7 @@ class TestTables:
         local.enable("new")
         local.tableflow.step()
         assert local.status("new") == ("PENDING", "")
-        local.broker.produce("new", [Message(0, b"k", b"bytes")])
+        local.broker.produce("new", [KafkaMessage(0, b"k", b"bytes")])
         local.tableflow.step()
         assert local.status("new") == ("RUNNING", "")
         assert local.rows("new") == 1

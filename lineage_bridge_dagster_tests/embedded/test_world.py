@@ -14,7 +14,7 @@ import pytest
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
-from lineage_bridge_dagster.embedded.kafka.broker import BrokerError, MemoryBroker, Message
+from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage, LocalBrokerError, MemoryBroker
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.embedded.world.filling import fill, registry_client
 from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
@@ -143,11 +143,11 @@ class Interrupted(MemoryBroker):
 
     remaining = 4
 
-    def produce(self, topic: str, messages: Sequence[Message]) -> None:
+    def produce(self, topic: str, messages: Sequence[KafkaMessage]) -> None:
         self.remaining -= 1
         if self.remaining == 0:
             super().produce(topic, messages[: len(messages) // 3])
-            raise BrokerError("connection lost")
+            raise LocalBrokerError("connection lost")
         super().produce(topic, messages)
 
 

@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.kafka import SparkTopic
 
-TOPIC = KafkaTopic("orders.v1", Bootstrap.parse("127.0.0.1:9092"))
+TOPIC = SparkTopic("orders.v1", Bootstrap.parse("127.0.0.1:9092"))
 
 
 class Reader:
@@ -75,7 +75,7 @@ def test_given_options_are_passed_on() -> None:
     assert given.items() <= options(None, None, given).items()
 
 
-def group(topic: KafkaTopic, topic_id: str) -> str | None:
+def group(topic: SparkTopic, topic_id: str) -> str | None:
     session: Any = SimpleNamespace(read=Reader(), _jvm=MagicMock())
     found: Any = topic.read(session, {0: 1}, {0: 2}, topic_id=topic_id)
     return dict(found).get("kafka.group.id")
@@ -87,9 +87,9 @@ def test_reads_of_a_topic_share_consumers_and_nobody_else_does() -> None:
 
     assert group(TOPIC, "") is None
     others = [
-        KafkaTopic("orders.v1", Bootstrap.parse("127.0.0.1:9093")),
-        KafkaTopic("orders.v1", bootstrap("first-secret")),
-        KafkaTopic("orders.v1", bootstrap("second-secret")),
+        SparkTopic("orders.v1", Bootstrap.parse("127.0.0.1:9093")),
+        SparkTopic("orders.v1", bootstrap("first-secret")),
+        SparkTopic("orders.v1", bootstrap("second-secret")),
     ]
     groups = [group(TOPIC, "created-first"), group(TOPIC, "created-again")]
     groups += [group(topic, "created-first") for topic in others]

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.record_times import oldest_after
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.kafka import Offsets, SparkTopic
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import writer_session
@@ -50,7 +50,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]
 class Topic:
     """The topic of a cluster, with something that happens when it is about to be read."""
 
-    kafka: KafkaTopic
+    kafka: SparkTopic
     before_reading: list[Callable[[], None]] = field(default_factory=list)
 
     @property
@@ -79,7 +79,7 @@ class Run:
 
     def __init__(self, spark: SparkSession, cluster: Cluster, database: str) -> None:
         self.spark, self.name = spark, TableName("glue", database, "orders")
-        self.topic = Topic(KafkaTopic(cluster.topic, cluster.bootstrap, timeout_seconds=PATIENT))
+        self.topic = Topic(SparkTopic(cluster.topic, cluster.bootstrap, timeout_seconds=PATIENT))
         load = TopicLoad(topic=cluster.topic, catalog="glue", database=database, table="orders")
         self._now = 0.0
         self._cluster = cluster
@@ -216,7 +216,7 @@ def test_a_long_partition_is_read_by_several_tasks_and_short_ones_by_one(
     cluster.produce(*[b"long"] * 9, partition=0)
     for number in range(1, 4):
         cluster.produce(b"short", partition=number)
-    topic = KafkaTopic(cluster.topic, cluster.bootstrap)
+    topic = SparkTopic(cluster.topic, cluster.bootstrap)
     first, ends = topic.bounds()
 
     def tasks(count: int) -> list[int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from dagster import AssetKey, AssetMaterialization, DagsterInstance
 
 from lineage_bridge_dagster.collector.assets.metadata import MARK
-from lineage_bridge_dagster.collector.marks import MarkFile, Marks, State, checked, state_name
+from lineage_bridge_dagster.collector.marks import MarkFile, Marks, MarkState, checked, state_name
 
 #: Moves that are read back. Runs at the same time may record theirs in another order.
 _EVENTS = 25
@@ -49,10 +49,10 @@ class InstanceMarks(Marks):
             return mark, ""
         return None, ""
 
-    def state(self, mark: str) -> State | None:
+    def state(self, mark: str) -> MarkState | None:
         return self._states.state(mark)
 
-    def keep(self, mark: str, state: State) -> None:
+    def keep(self, mark: str, state: MarkState) -> None:
         self._states.keep(mark, state)
 
     def remove_older(self, mark: str) -> None:

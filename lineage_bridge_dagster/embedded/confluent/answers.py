@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.state import Document, State
+from lineage_bridge_dagster.embedded.confluent.state import Document, EmulatorState
 from lineage_bridge_dagster.embedded.kafka.broker import Broker
 
 Json = dict[str, Any]
@@ -44,10 +44,10 @@ class Options:
 
 
 @dataclass
-class Context:
+class EmulatorContext:
     """State, brokers (by cluster id) and options shared by all APIs."""
 
-    state: State
+    state: EmulatorState
     brokers: Mapping[str, Broker]
     bootstrap: Mapping[str, str]
     options: Options = field(default_factory=Options)
@@ -167,7 +167,7 @@ def find_cluster(cluster_id: str, *, parameter: str = "") -> world.Cluster:
 
 def page(
     request: Request,
-    context: Context,
+    context: EmulatorContext,
     items: Sequence[Json],
     *,
     api_version: str,

@@ -11,19 +11,19 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Options
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext, Options
 from lineage_bridge_dagster.embedded.confluent.connect import Connect
 from lineage_bridge_dagster.embedded.confluent.control import ControlPlane
-from lineage_bridge_dagster.embedded.confluent.faults import Faults
+from lineage_bridge_dagster.embedded.confluent.faults import ApiFaults
 from lineage_bridge_dagster.embedded.confluent.flink import Flink
 from lineage_bridge_dagster.embedded.confluent.gate import Gate, on_error
 from lineage_bridge_dagster.embedded.confluent.internal import Internal
 from lineage_bridge_dagster.embedded.confluent.kafka_rest import KafkaRest
 from lineage_bridge_dagster.embedded.confluent.ksqldb import Ksqldb
 from lineage_bridge_dagster.embedded.confluent.schema_registry import SchemaRegistry
-from lineage_bridge_dagster.embedded.confluent.state import State
+from lineage_bridge_dagster.embedded.confluent.state import EmulatorState
 from lineage_bridge_dagster.embedded.confluent.tableflow import Tableflow
-from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, LocalBrokerError
 
 __all__ = ["create_app"]
 
@@ -52,7 +52,7 @@ def create_app(
     if missing:
         raise ValueError(f"no broker for {', '.join(missing)}")
     addresses = {cluster.id: (bootstrap or {}).get(cluster.id, "127.0.0.1:9") for cluster in world.CLUSTERS}
-    context = Context(State(data), brokers, addresses, options or Options(), iceberg_url)
+    context = EmulatorContext(EmulatorState(data), brokers, addresses, options or Options(), iceberg_url)
     internal = Internal(context)
     apis = (
         ControlPlane(context),
@@ -65,8 +65,8 @@ def create_app(
         internal,
     )
     routes: list[BaseRoute] = [route for api in apis for route in api.routes]
-    errors = dict.fromkeys((ApiError, BrokerError, HTTPException, Exception), on_error)
+    errors = dict.fromkeys((ApiError, LocalBrokerError, HTTPException, Exception), on_error)
     inner: ASGIApp = Starlette(routes=routes, exception_handlers=errors)
-    gate = Gate(inner, context, Faults())
+    gate = Gate(inner, context, ApiFaults())
     internal.gate = gate
     return gate

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, find_cluster
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext, Json, find_cluster
 from lineage_bridge_dagster.embedded.confluent.state import Document, now
 
 _ROOT = "/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
@@ -18,7 +18,7 @@ _ROOT = "/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
 class Connect:
     """`/connect/v1`: connectors with their config, state, tasks and offsets."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property

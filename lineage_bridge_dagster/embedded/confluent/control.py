@@ -10,7 +10,7 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
 from lineage_bridge_dagster.embedded.confluent.answers import (
     ApiError,
-    Context,
+    EmulatorContext,
     Json,
     base_url,
     cluster_crn,
@@ -28,7 +28,7 @@ from lineage_bridge_dagster.embedded.confluent.state import stable_uuid
 class ControlPlane:
     """The read-only parts of `api.confluent.cloud`."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property
@@ -190,7 +190,7 @@ def _environment(base: str) -> Json:
     }
 
 
-def _compute_pool(base: str, pool: world.ComputePool) -> Json:
+def _compute_pool(base: str, pool: world.SampleComputePool) -> Json:
     return {
         "api_version": "fcpm/v2",
         "kind": "ComputePool",
@@ -212,7 +212,7 @@ def _compute_pool(base: str, pool: world.ComputePool) -> Json:
     }
 
 
-def _region(base: str, pool: world.ComputePool) -> Json:
+def _region(base: str, pool: world.SampleComputePool) -> Json:
     return {
         "api_version": "fcpm/v2",
         "kind": "Region",

@@ -39,7 +39,7 @@ APIS = (
 
 
 @dataclass
-class Fault:
+class ApiFault:
     """One scripted failure; the module's docstring describes its fields."""
 
     api: str
@@ -56,7 +56,7 @@ class Fault:
     met: int = 0
 
     @classmethod
-    def parse(cls, body: Mapping[str, Any]) -> Fault:
+    def parse(cls, body: Mapping[str, Any]) -> ApiFault:
         """Read a fault from JSON.
 
         Raises:
@@ -91,13 +91,13 @@ class Fault:
 
 
 @dataclass
-class Faults:
+class ApiFaults:
     """The active faults in order of creation; the first that matches a request applies."""
 
-    _faults: list[Fault] = field(default_factory=list)
+    _faults: list[ApiFault] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, fault: Fault) -> None:
+    def add(self, fault: ApiFault) -> None:
         with self._lock:
             self._faults.append(fault)
 
@@ -112,7 +112,7 @@ class Faults:
         with self._lock:
             return [fault.as_json() for fault in self._faults]
 
-    def match(self, api: str, method: str, path: str, query: str) -> Fault | None:
+    def match(self, api: str, method: str, path: str, query: str) -> ApiFault | None:
         """Return the fault that applies to this request, and count the request."""
         with self._lock:
             for fault in self._faults:

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, base_url, page
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext, Json, base_url, page
 from lineage_bridge_dagster.embedded.confluent.planes import flink_prefix
 from lineage_bridge_dagster.embedded.confluent.state import Document, stable_uuid
 
@@ -17,7 +17,7 @@ _ROOT = "/flink/{region}/sql/v1/organizations/{organization}/environments/{envir
 class Flink:
     """`{http_endpoint}/sql/v1/...` of every region that has a compute pool."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property

@@ -17,9 +17,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lineage_bridge_dagster.embedded.confluent import planes
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, error_body, request_id
-from lineage_bridge_dagster.embedded.confluent.faults import Fault, Faults
-from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
+from lineage_bridge_dagster.embedded.confluent.answers import (
+    ApiError,
+    EmulatorContext,
+    error_body,
+    request_id,
+)
+from lineage_bridge_dagster.embedded.confluent.faults import ApiFault, ApiFaults
+from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
 
 #: Window of the rate limit, in seconds.
 WINDOW = 60
@@ -28,7 +33,7 @@ WINDOW = 60
 class Gate:
     """Middleware over all APIs. `requests` counts the requests to each API."""
 
-    def __init__(self, app: ASGIApp, context: Context, faults: Faults) -> None:
+    def __init__(self, app: ASGIApp, context: EmulatorContext, faults: ApiFaults) -> None:
         self.app = app
         self.state = context.state
         self.options = context.options
@@ -89,13 +94,13 @@ class Gate:
         return headers, self._used[api] > limit
 
     @staticmethod
-    def _error(target: planes.Target, error: ApiError, identifier: str) -> Response:
+    def _error(target: planes.RequestTarget, error: ApiError, identifier: str) -> Response:
         if error.status == 429:
             # The OpenAPI documents define headers and no body for a 429 response.
             return Response(status_code=429)
         return JSONResponse(error_body(target.shape, error, identifier), error.status)
 
-    def _fault(self, target: planes.Target, fault: Fault, identifier: str) -> Response | None:
+    def _fault(self, target: planes.RequestTarget, fault: ApiFault, identifier: str) -> Response | None:
         if fault.garbage:
             return PlainTextResponse("<html><body>502 Bad Gateway</body></html>")
         if fault.status is None:
@@ -109,7 +114,7 @@ class Gate:
         return response
 
 
-def _unauthorized(target: planes.Target) -> str:
+def _unauthorized(target: planes.RequestTarget) -> str:
     place = f" of {target.place}" if target.place else ""
     return f"Unauthorized: the API key is not valid for {' or '.join(target.planes)}{place}."
 
@@ -117,7 +122,7 @@ def _unauthorized(target: planes.Target) -> str:
 async def on_error(request: Request, error: Exception) -> Response:
     """Render an error in the shape of the requested API."""
     shape = planes.target(request.url.path).shape
-    if isinstance(error, BrokerError):
+    if isinstance(error, LocalBrokerError):
         error = ApiError(503, str(error))
     elif isinstance(error, HTTPException):
         error = ApiError(error.status_code, str(error.detail))

@@ -35,12 +35,18 @@ from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json, Options, base_url
-from lineage_bridge_dagster.embedded.confluent.faults import Fault
+from lineage_bridge_dagster.embedded.confluent.answers import (
+    ApiError,
+    EmulatorContext,
+    Json,
+    Options,
+    base_url,
+)
+from lineage_bridge_dagster.embedded.confluent.faults import ApiFault
 from lineage_bridge_dagster.embedded.confluent.gate import Gate
 from lineage_bridge_dagster.embedded.confluent.state import Document, now
 from lineage_bridge_dagster.embedded.confluent.tableflow import INTEGRATION_OVERRIDES, TOPIC_OVERRIDES
-from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
+from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
 
 PHASES = ("PENDING", "RUNNING", "FAILED")
 _SYNC = {"PENDING": "PENDING", "RUNNING": "SYNCED", "FAILED": "FAILED"}
@@ -49,7 +55,7 @@ _SYNC = {"PENDING": "PENDING", "RUNNING": "SYNCED", "FAILED": "FAILED"}
 class Internal:
     """Routes of the internal API. `gate` is set after construction because it wraps the routes."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
         self.gate: Gate | None = None
 
@@ -78,7 +84,7 @@ class Internal:
         for cluster_id, broker in self.context.brokers.items():
             try:
                 brokers[cluster_id] = f"{len(broker.topics())} topics"
-            except BrokerError as error:
+            except LocalBrokerError as error:
                 brokers[cluster_id] = str(error)
         return JSONResponse({"status": "ok", "brokers": brokers})
 
@@ -205,7 +211,7 @@ class Internal:
 
     async def add_fault(self, request: Request) -> Response:
         try:
-            fault = Fault.parse(await _json_object(request))
+            fault = ApiFault.parse(await _json_object(request))
         except (ValueError, TypeError) as error:
             raise ApiError(400, str(error)) from error
         self._gate().faults.add(fault)

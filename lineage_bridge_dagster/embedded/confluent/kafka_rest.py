@@ -12,7 +12,7 @@ from starlette.routing import Route
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import (
     ApiError,
-    Context,
+    EmulatorContext,
     Json,
     base_url,
     find_cluster,
@@ -31,7 +31,7 @@ _ROOT = "/kafka/{prefix}/kafka/v3/clusters/{cluster_id}"
 class KafkaRest:
     """`{http_endpoint}/kafka/v3/...` of every cluster. Its lists are not paginated."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property

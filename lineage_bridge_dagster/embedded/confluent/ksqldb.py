@@ -17,7 +17,7 @@ from starlette.routing import Route
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import (
     ApiError,
-    Context,
+    EmulatorContext,
     Json,
     base_url,
     cluster_reference,
@@ -52,7 +52,7 @@ _BAD_REQUEST, _BAD_STATEMENT = 40000, 40001
 class Ksqldb:
     """The control plane's list of ksqlDB clusters, and the data plane of each."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property
@@ -166,7 +166,7 @@ def _entity(cluster: world.KsqldbCluster, statement: str) -> Json | None:
     return {"@type": kind.lower(), kind.lower(): sources}
 
 
-def _source(source: world.KsqlSource) -> Json:
+def _source(source: world.SampleKsqlSource) -> Json:
     return {
         "type": source.kind,
         "name": source.name,
@@ -177,7 +177,7 @@ def _source(source: world.KsqlSource) -> Json:
     }
 
 
-def _described(cluster: world.KsqldbCluster, source: world.KsqlSource) -> Json:
+def _described(cluster: world.KsqldbCluster, source: world.SampleKsqlSource) -> Json:
     schema = world.topic(cluster.kafka.id, source.topic).schema or {}
     fields = [_field(field["name"], field["type"]) for field in schema.get("fields", ())]
     key = [{**_field(source.key, "string"), "type": "KEY"}] if source.key else []
@@ -220,7 +220,7 @@ def _sql_type(avro: Any) -> Json:
     return sql
 
 
-def _running(cluster: world.KsqldbCluster, query: world.KsqlQuery) -> Json:
+def _running(cluster: world.KsqldbCluster, query: world.SampleKsqlQuery) -> Json:
     topics = {source.name: source.topic for source in cluster.sources}
     return {
         "id": query.id,
@@ -233,7 +233,7 @@ def _running(cluster: world.KsqldbCluster, query: world.KsqlQuery) -> Json:
     }
 
 
-def _description(cluster: world.KsqldbCluster, query: world.KsqlQuery) -> Json:
+def _description(cluster: world.KsqldbCluster, query: world.SampleKsqlQuery) -> Json:
     return {
         "id": query.id,
         "statementText": query.sql,

@@ -20,7 +20,7 @@ _CONTROL = ("org", "cmk", "fcpm", "srcm", "pim", "iam", "ksqldbcm")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """API that a path belongs to.
 
     Attributes:
@@ -53,29 +53,31 @@ def ksqldb_prefix(cluster_id: str) -> str:
     return f"/ksqldb/{cluster_id}"
 
 
-def target(path: str) -> Target:
+def target(path: str) -> RequestTarget:
     """Return the API that a path belongs to."""
     first, _, rest = path.lstrip("/").partition("/")
     place = rest.partition("/")[0]
     if first in _CONTROL:
-        return Target(first, "errors", ("confluent_cloud",))
+        return RequestTarget(first, "errors", ("confluent_cloud",))
     if first == "connect":
         is_offsets = re.search(r"/connectors/.+/offsets$", path) is not None
-        return Target("connector_offsets" if is_offsets else "connect", "connect", ("confluent_cloud",))
+        return RequestTarget(
+            "connector_offsets" if is_offsets else "connect", "connect", ("confluent_cloud",)
+        )
     if first == "tableflow":
-        return Target("tableflow", "errors", ("tableflow", "confluent_cloud"))
+        return RequestTarget("tableflow", "errors", ("tableflow", "confluent_cloud"))
     if first == "kafka":
-        return Target("kafka", "code", ("kafka",), place)
+        return RequestTarget("kafka", "code", ("kafka",), place)
     if first == "schema-registry":
-        return Target("schema_registry", "code", ("schema_registry",), place)
+        return RequestTarget("schema_registry", "code", ("schema_registry",), place)
     if first == "flink":
-        return Target("flink", "errors", ("flink", "confluent_cloud"), place)
+        return RequestTarget("flink", "errors", ("flink", "confluent_cloud"), place)
     if first == "ksqldb":
-        return Target("ksqldb", "ksql", ("ksqldb",), place)
-    return Target("emulator", "errors")
+        return RequestTarget("ksqldb", "ksql", ("ksqldb",), place)
+    return RequestTarget("emulator", "errors")
 
 
-def is_authorized(authorization: str | None, target: Target) -> bool:
+def is_authorized(authorization: str | None, target: RequestTarget) -> bool:
     """Whether an `Authorization` header has a key that the target accepts."""
     if not target.planes:
         return True

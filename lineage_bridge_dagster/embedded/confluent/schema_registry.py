@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, Context, Json
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext, Json
 from lineage_bridge_dagster.embedded.confluent.planes import schema_registry_prefix
 from lineage_bridge_dagster.embedded.confluent.state import Document, milliseconds, stable_uuid
 
@@ -27,7 +27,7 @@ Version = dict[str, Any]
 class SchemaRegistry:
     """The environment's Schema Registry, under its own prefix."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property

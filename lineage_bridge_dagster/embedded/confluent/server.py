@@ -109,7 +109,7 @@ class ConfluentEmulator:
 
     @contextlib.contextmanager
     def fault(self, **fault: object) -> Iterator[None]:
-        """Activate a fault during a block; the keyword arguments are the fields of `faults.Fault`."""
+        """Activate a fault during a block; the keyword arguments are the fields of `faults.CatalogFault`."""
         with self.client() as client:
             client.post("/emulator/faults", json=fault).raise_for_status()
             try:

@@ -35,7 +35,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class State:
+class EmulatorState:
     """Documents by kind: read in a `reading` block, change in a `changing` block, which saves at its end."""
 
     def __init__(self, folder: Path | None) -> None:

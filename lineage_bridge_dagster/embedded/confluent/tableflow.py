@@ -13,7 +13,7 @@ from starlette.routing import Route
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import (
     ApiError,
-    Context,
+    EmulatorContext,
     Json,
     base_url,
     cluster_crn,
@@ -49,7 +49,7 @@ INTEGRATION_OVERRIDES = frozenset({"phase", "error_message", "suspended", "absen
 class Tableflow:
     """`/tableflow/v1`. A Tableflow topic has no id; environment, cluster and display name identify it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: EmulatorContext) -> None:
         self.context = context
 
     @property

@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.state import State
-from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
+from lineage_bridge_dagster.embedded.confluent.state import EmulatorState
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, LocalBrokerError
 from lineage_bridge_dagster.embedded.world.filling import Encoder, has_sample_records, produce_next
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ RETRY_DELAY = 5.0
 class Trickle(threading.Thread):
     """Produce `rate` records per second, once the sample data exists and while the connector is running."""
 
-    def __init__(self, brokers: Mapping[str, Broker], state: State, rate: float) -> None:
+    def __init__(self, brokers: Mapping[str, Broker], state: EmulatorState, rate: float) -> None:
         super().__init__(name="trickle", daemon=True)
         self.cluster, _ = world.TRICKLE_TOPIC
         self.topic = world.topic(*world.TRICKLE_TOPIC)
@@ -41,7 +41,7 @@ class Trickle(threading.Thread):
             if encoder is None:
                 return False
             produce_next(self.broker, self.topic, encoder, 1)
-        except BrokerError as error:
+        except LocalBrokerError as error:
             log.warning("No record produced to %s: %s", self.topic.name, error)
             return False
         return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 
-class BrokerError(Exception):
+class LocalBrokerError(Exception):
     """A request to the broker failed."""
 
 
@@ -63,7 +63,7 @@ class GroupOffset:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class KafkaMessage:
     """A record to produce; `value` is already serialized."""
 
     partition: int
@@ -72,7 +72,7 @@ class Message:
 
 
 class Broker(Protocol):
-    """One cluster's broker. Every method raises `BrokerError` if its request fails."""
+    """One cluster's broker. Every method raises `LocalBrokerError` if its request fails."""
 
     def topics(self) -> dict[str, TopicInfo]: ...
 
@@ -86,7 +86,7 @@ class Broker(Protocol):
         """Return the end offset of each partition, which is the offset of its next record."""
         ...
 
-    def produce(self, topic: str, messages: Sequence[Message]) -> None:
+    def produce(self, topic: str, messages: Sequence[KafkaMessage]) -> None:
         """Produce messages; return when all of them are acknowledged."""
         ...
 
@@ -105,7 +105,7 @@ class MemoryBroker:
 
     _topics: dict[str, TopicInfo] = field(default_factory=dict)
     _configs: dict[str, dict[str, str]] = field(default_factory=dict)
-    _logs: dict[str, dict[int, list[Message]]] = field(default_factory=dict)
+    _logs: dict[str, dict[int, list[KafkaMessage]]] = field(default_factory=dict)
     _groups: dict[str, dict[tuple[str, int], int]] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -137,17 +137,17 @@ class MemoryBroker:
     def end_offsets(self, topic: str) -> dict[int, int]:
         with self._lock:
             if topic not in self._logs:
-                raise BrokerError(f"topic {topic} does not exist")
+                raise LocalBrokerError(f"topic {topic} does not exist")
             return {p: len(log) for p, log in self._logs[topic].items()}
 
-    def produce(self, topic: str, messages: Sequence[Message]) -> None:
+    def produce(self, topic: str, messages: Sequence[KafkaMessage]) -> None:
         with self._lock:
             if topic not in self._logs:
-                raise BrokerError(f"topic {topic} does not exist")
+                raise LocalBrokerError(f"topic {topic} does not exist")
             for message in messages:
                 self._logs[topic][message.partition].append(message)
 
-    def records(self, topic: str) -> list[Message]:
+    def records(self, topic: str) -> list[KafkaMessage]:
         """Return all records of a topic, ordered by partition and offset."""
         with self._lock:
             return [m for _, log in sorted(self._logs[topic].items()) for m in log]

@@ -19,11 +19,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from lineage_bridge_dagster.embedded.dagster_process import is_listening
 from lineage_bridge_dagster.embedded.kafka.broker import (
-    BrokerError,
     ConfigEntry,
     GroupInfo,
     GroupOffset,
-    Message,
+    KafkaMessage,
+    LocalBrokerError,
     TopicInfo,
 )
 
@@ -86,7 +86,7 @@ class KafkaBroker:
     def topics(self) -> dict[str, TopicInfo]:
         # librdkafka goes on trying until the timeout, and whoever asks for the state of all brokers waits.
         if not is_listening(int(self.bootstrap.rpartition(":")[2])):
-            raise BrokerError(f"no broker listens at {self.bootstrap} yet")
+            raise LocalBrokerError(f"no broker listens at {self.bootstrap} yet")
         metadata = self._call(lambda: self.admin.list_topics(timeout=METADATA_TIMEOUT))
         return {
             name: TopicInfo(name, len(topic.partitions), _replication(topic))
@@ -115,13 +115,15 @@ class KafkaBroker:
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
-            raise BrokerError(f"creating topic {name} on {self.bootstrap}: {error.args[0].str()}") from error
+            raise LocalBrokerError(
+                f"creating topic {name} on {self.bootstrap}: {error.args[0].str()}"
+            ) from error
         return True
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         metadata = self._call(lambda: self.admin.list_topics(topic, timeout=METADATA_TIMEOUT))
         if metadata.topics[topic].error is not None:
-            raise BrokerError(f"topic {topic} does not exist on {self.bootstrap}")
+            raise LocalBrokerError(f"topic {topic} does not exist on {self.bootstrap}")
         return self._end_offsets([TopicPartition(topic, p) for p in metadata.topics[topic].partitions])[topic]
 
     def _end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[str, dict[int, int]]:
@@ -136,7 +138,7 @@ class KafkaBroker:
 
         return self._call(list_ends)
 
-    def produce(self, topic: str, messages: Sequence[Message]) -> None:
+    def produce(self, topic: str, messages: Sequence[KafkaMessage]) -> None:
         errors: list[str] = []
 
         def on_delivery(error: KafkaError | None, _: Any) -> None:
@@ -160,7 +162,7 @@ class KafkaBroker:
         pending = producer.flush(PRODUCE_TIMEOUT)
         if pending or errors:
             reason = errors[0] if errors else f"{pending} records not acknowledged in {PRODUCE_TIMEOUT:.0f} s"
-            raise BrokerError(f"producing to {topic} on {self.bootstrap}: {reason}")
+            raise LocalBrokerError(f"producing to {topic} on {self.bootstrap}: {reason}")
 
     def groups(self) -> dict[str, GroupInfo]:
         def list_groups() -> Any:
@@ -220,10 +222,12 @@ class KafkaBroker:
                 return request()
             except KafkaException as error:
                 if error.args[0].code() not in _TRANSIENT or time.monotonic() > deadline:
-                    raise BrokerError(f"the broker at {self.bootstrap}: {error.args[0].str()}") from error
+                    raise LocalBrokerError(
+                        f"the broker at {self.bootstrap}: {error.args[0].str()}"
+                    ) from error
                 time.sleep(0.1)
             except TimeoutError as error:
-                raise BrokerError(f"the broker at {self.bootstrap} does not respond") from error
+                raise LocalBrokerError(f"the broker at {self.bootstrap} does not respond") from error
 
 
 def _checked(result: Any) -> Any:

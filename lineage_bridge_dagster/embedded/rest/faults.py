@@ -41,7 +41,7 @@ _ICEBERG: Mapping[str, tuple[int, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class CatalogFault:
     """A failure of an endpoint, for all requests or a number of them.
 
     Attributes:
@@ -70,14 +70,14 @@ class Fault:
         return None
 
 
-class Faults:
+class CatalogFaults:
     """The active fault of each endpoint; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._active: dict[str, Fault] = {}
+        self._active: dict[str, CatalogFault] = {}
 
-    def set(self, fault: Fault) -> None:
+    def set(self, fault: CatalogFault) -> None:
         """Make an endpoint fail; replaces its earlier fault.
 
         Raises:
@@ -94,7 +94,7 @@ class Faults:
             for name in [api] if api else list(self._active):
                 self._active.pop(name, None)
 
-    def meet(self, api: str, applies: Callable[[Fault], bool] = lambda _: True) -> Fault | None:
+    def meet(self, api: str, applies: Callable[[CatalogFault], bool] = lambda _: True) -> CatalogFault | None:
         """The fault that a request meets, which is counted."""
         with self._lock:
             fault = self._active.get(api)

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from lineage_bridge_dagster.embedded.rest.faults import SKEW, Faults, error
+from lineage_bridge_dagster.embedded.rest.faults import SKEW, CatalogFaults, error
 from lineage_bridge_dagster.embedded.rest.forwarding import Forwarder
 from lineage_bridge_dagster.embedded.rest.names import (
     CLOCK_SKEW,
@@ -79,7 +79,7 @@ class TableflowGate:
     vended: Mapping[str, str] = field(default_factory=dict)
 
 
-class Gate:
+class CatalogGate:
     """Checks requests and forwards those that are allowed. `app` is the ASGI application.
 
     Args:
@@ -93,7 +93,7 @@ class Gate:
         self,
         glue: GlueGate,
         tableflow: TableflowGate,
-        faults: Faults,
+        faults: CatalogFaults,
         routes: Sequence[BaseRoute] = (),
     ) -> None:
         self._glue = glue

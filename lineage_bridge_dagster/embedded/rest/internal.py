@@ -13,12 +13,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from lineage_bridge_dagster.embedded.rest.faults import Fault, Faults, error
+from lineage_bridge_dagster.embedded.rest.faults import CatalogFault, CatalogFaults, error
 from lineage_bridge_dagster.embedded.rest.forwarding import Forwarder
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH
 
 
-class Internal:
+class CatalogInternals:
     """Routes of the internal API.
 
     Args:
@@ -27,7 +27,7 @@ class Internal:
         alive: whether the catalogs' JVM runs.
     """
 
-    def __init__(self, catalogs: Mapping[str, str], faults: Faults, alive: Callable[[], bool]) -> None:
+    def __init__(self, catalogs: Mapping[str, str], faults: CatalogFaults, alive: Callable[[], bool]) -> None:
         self._catalogs = catalogs
         self._faults = faults
         self._alive = alive
@@ -50,7 +50,7 @@ class Internal:
     async def faults(self, request: Request) -> Response:
         if request.method == "POST":
             try:
-                self._faults.set(Fault(**await request.json()))
+                self._faults.set(CatalogFault(**await request.json()))
             except (TypeError, ValueError) as cause:
                 return JSONResponse({"message": str(cause)}, 400)
         if request.method == "DELETE":

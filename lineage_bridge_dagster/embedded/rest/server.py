@@ -16,9 +16,9 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
-from lineage_bridge_dagster.embedded.rest.faults import Faults
-from lineage_bridge_dagster.embedded.rest.gate import Gate, GlueGate, TableflowGate
-from lineage_bridge_dagster.embedded.rest.internal import Internal
+from lineage_bridge_dagster.embedded.rest.faults import CatalogFaults
+from lineage_bridge_dagster.embedded.rest.gate import CatalogGate, GlueGate, TableflowGate
+from lineage_bridge_dagster.embedded.rest.internal import CatalogInternals
 from lineage_bridge_dagster.embedded.rest.names import (
     GLUE,
     GLUE_PATH,
@@ -85,7 +85,7 @@ class IcebergRest:
             "s3.region": region,
             "client.region": region,
         }
-        self.faults = Faults()
+        self.faults = CatalogFaults()
 
     def __enter__(self) -> Self:
         catalogs = self._exit.enter_context(self._catalogs)
@@ -100,9 +100,9 @@ class IcebergRest:
         )
         listener = socket.create_server((HOST, self._port))
         self._port = listener.getsockname()[1]
-        internal = Internal(catalogs.urls, self.faults, lambda: self.alive)
+        internal = CatalogInternals(catalogs.urls, self.faults, lambda: self.alive)
         config = uvicorn.Config(
-            Gate(glue, tableflow, self.faults, internal.routes).app,
+            CatalogGate(glue, tableflow, self.faults, internal.routes).app,
             log_level="warning",
             access_log=False,
             lifespan="off",

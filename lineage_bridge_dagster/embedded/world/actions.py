@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, LocalBrokerError
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.embedded.world.filling import Encoder, StackFile, StackRequestError
 from lineage_bridge_dagster.embedded.world.model import Cluster, Topic
@@ -102,7 +102,7 @@ def produce(home: Path, topic: str, count: int, cluster: str | None = None) -> s
     broker: Broker = stack.open_brokers()[target.cluster.id]
     try:
         total = filling.produce_next(broker, sample, encoder, count)
-    except BrokerError as error:
+    except LocalBrokerError as error:
         raise StackRequestError(str(error), hint="Show the logs with: lineage-bridge local logs") from error
     return f"Produced {count} records to {target}; its total is now {total}."
 

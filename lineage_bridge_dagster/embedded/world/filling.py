@@ -19,8 +19,8 @@ from urllib.parse import quote
 import fastavro
 import httpx
 
-from lineage_bridge_dagster.embedded.kafka.broker import Broker, BrokerError, Message
-from lineage_bridge_dagster.embedded.world.model import ConsumerGroup, Topic
+from lineage_bridge_dagster.embedded.kafka.broker import Broker, KafkaMessage, LocalBrokerError
+from lineage_bridge_dagster.embedded.world.model import SampleConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api_key
 from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
@@ -135,7 +135,7 @@ def fill(
                 progress(f"{topic.cluster} {topic.name}: {added} records")
         for group in GROUPS:
             _commit(brokers[group.cluster], group)
-    except BrokerError as error:
+    except LocalBrokerError as error:
         raise StackRequestError(
             f"The sample records could not be written: {error}",
             hint="Show the logs with: lineage-bridge local logs",
@@ -208,11 +208,13 @@ def _produce_missing(broker: Broker, topic: Topic, encoder: Encoder) -> int:
     return count
 
 
-def _batches(topic: Topic, encoder: Encoder, indexes: Iterable[tuple[int, int]]) -> Iterator[list[Message]]:
-    batch: list[Message] = []
+def _batches(
+    topic: Topic, encoder: Encoder, indexes: Iterable[tuple[int, int]]
+) -> Iterator[list[KafkaMessage]]:
+    batch: list[KafkaMessage] = []
     for index, partition in indexes:
         key, value = topic.record(index)
-        batch.append(Message(partition, key, encoder(value)))
+        batch.append(KafkaMessage(partition, key, encoder(value)))
         if len(batch) == BATCH:
             yield batch
             batch = []
@@ -220,11 +222,11 @@ def _batches(topic: Topic, encoder: Encoder, indexes: Iterable[tuple[int, int]])
         yield batch
 
 
-def _commit(broker: Broker, group: ConsumerGroup) -> None:
+def _commit(broker: Broker, group: SampleConsumerGroup) -> None:
     """Commit a group's offsets unless the group exists, as it may have advanced since."""
     if group.name in broker.groups():
         return
     ends = broker.end_offsets(group.topic)
     broker.commit(group.name, group.topic, {p: int(end * group.read_share) for p, end in ends.items()})
     if group.name not in broker.groups():
-        raise BrokerError(f"the broker lacks the group {group.name}, whose offsets it has accepted")
+        raise LocalBrokerError(f"the broker lacks the group {group.name}, whose offsets it has accepted")

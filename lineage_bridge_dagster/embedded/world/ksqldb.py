@@ -12,7 +12,7 @@ from lineage_bridge_dagster.embedded.world.places import KSQLDB_CLUSTER_ID, ORDE
 
 
 @dataclass(frozen=True, slots=True)
-class KsqlSource:
+class SampleKsqlSource:
     """A stream or a table, and its topic. `key` is its key column; the others are those of the topic."""
 
     kind: str
@@ -23,7 +23,7 @@ class KsqlSource:
 
 
 @dataclass(frozen=True, slots=True)
-class KsqlQuery:
+class SampleKsqlQuery:
     """A persistent query, with the sources and the sink that the engine reports."""
 
     id: str
@@ -42,8 +42,8 @@ class KsqldbCluster:
     kafka: Cluster
     topic_prefix: str
     principal: str
-    sources: tuple[KsqlSource, ...]
-    queries: tuple[KsqlQuery, ...]
+    sources: tuple[SampleKsqlSource, ...]
+    queries: tuple[SampleKsqlQuery, ...]
 
 
 _CHECKOUT = """CREATE STREAM CHECKOUT_CLICKS WITH (KAFKA_TOPIC='checkout-clicks', VALUE_FORMAT='AVRO') AS
@@ -66,14 +66,14 @@ KSQLDB_CLUSTERS = (
         topic_prefix="pksqlc-5j9x2",
         principal="sa-6d2h8t",
         sources=(
-            KsqlSource("STREAM", "CLICKSTREAM", "clickstream"),
-            KsqlSource("STREAM", "CHECKOUT_CLICKS", "checkout-clicks"),
-            KsqlSource("TABLE", "ORDER_STATUS", "orders.status", key="ID"),
-            KsqlSource("TABLE", "OPEN_ORDERS", "orders.open", key="ID"),
+            SampleKsqlSource("STREAM", "CLICKSTREAM", "clickstream"),
+            SampleKsqlSource("STREAM", "CHECKOUT_CLICKS", "checkout-clicks"),
+            SampleKsqlSource("TABLE", "ORDER_STATUS", "orders.status", key="ID"),
+            SampleKsqlSource("TABLE", "OPEN_ORDERS", "orders.open", key="ID"),
         ),
         queries=(
-            KsqlQuery("CSAS_CHECKOUT_CLICKS_3", _CHECKOUT, ("CLICKSTREAM",), "CHECKOUT_CLICKS"),
-            KsqlQuery("CTAS_OPEN_ORDERS_5", _OPEN_ORDERS, ("ORDER_STATUS",), "OPEN_ORDERS"),
+            SampleKsqlQuery("CSAS_CHECKOUT_CLICKS_3", _CHECKOUT, ("CLICKSTREAM",), "CHECKOUT_CLICKS"),
+            SampleKsqlQuery("CTAS_OPEN_ORDERS_5", _OPEN_ORDERS, ("ORDER_STATUS",), "OPEN_ORDERS"),
         ),
     ),
 )

@@ -99,7 +99,7 @@ class Connector:
 
 
 @dataclass(frozen=True, slots=True)
-class ComputePool:
+class SampleComputePool:
     """A Flink compute pool."""
 
     id: str
@@ -135,7 +135,7 @@ class ServiceAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsumerGroup:
+class SampleConsumerGroup:
     """A consumer group that has read a fraction (`read_share`, 0 to 1) of each partition of a topic."""
 
     cluster: str

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from lineage_bridge_dagster.embedded.world.model import Cluster, ComputePool, ServiceAccount
+from lineage_bridge_dagster.embedded.world.model import Cluster, SampleComputePool, ServiceAccount
 
 ORGANIZATION_ID = "5b2c9a1e-7d43-4f0a-9e86-3c1d8f27b604"
 ORGANIZATION_NAME = "Sample Retail"
@@ -46,8 +46,8 @@ ANALYTICS_EU = Cluster(
 CLUSTERS = (ORDERS_PLATFORM, ANALYTICS_EU)
 KSQLDB_CLUSTER_ID = "lksqlc-5j9x2q"
 
-POOL_US = ComputePool("lfcp-8m2x5k", "us-etl", "AWS", "us-east-1")
-POOL_EU = ComputePool("lfcp-3q7r1z", "eu-etl", "AWS", "eu-west-1")
+POOL_US = SampleComputePool("lfcp-8m2x5k", "us-etl", "AWS", "us-east-1")
+POOL_EU = SampleComputePool("lfcp-3q7r1z", "eu-etl", "AWS", "eu-west-1")
 POOLS = (POOL_US, POOL_EU)
 
 SERVICE_ACCOUNTS = (

@@ -9,7 +9,7 @@ replacing dots with underscores.)
 from __future__ import annotations
 
 from lineage_bridge_dagster.embedded.world import records as r
-from lineage_bridge_dagster.embedded.world.model import DAY_MS, ConsumerGroup, Topic
+from lineage_bridge_dagster.embedded.world.model import DAY_MS, SampleConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import ANALYTICS_EU, ORDERS_PLATFORM
 
 US, EU = ORDERS_PLATFORM.id, ANALYTICS_EU.id
@@ -67,7 +67,7 @@ def topic(cluster: str, name: str) -> Topic:
 
 #: Consumer groups: those of the sink connectors, and a dashboard that lags behind.
 GROUPS = (
-    ConsumerGroup(US, "connect-lcc-8v2s3k", "orders.v1", 1.0),
-    ConsumerGroup(US, "orders-dashboard", "orders.v1", 0.8),
-    ConsumerGroup(EU, "connect-lcc-4s6sf0", "Revenue.Global", 1.0),
+    SampleConsumerGroup(US, "connect-lcc-8v2s3k", "orders.v1", 1.0),
+    SampleConsumerGroup(US, "orders-dashboard", "orders.v1", 0.8),
+    SampleConsumerGroup(EU, "connect-lcc-4s6sf0", "Revenue.Global", 1.0),
 )

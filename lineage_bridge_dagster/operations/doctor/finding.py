@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TIME_LIMIT_SECONDS = 60.0
 
 
-class Status(StrEnum):
+class CheckStatus(StrEnum):
     """Outcome of a check. What could not be verified is a warning; what does not apply is skipped."""
 
     OK = "ok"
@@ -38,7 +38,7 @@ class Finding:
     """
 
     check: str
-    status: Status
+    status: CheckStatus
     tried: str
     result: str
     remedy: str = ""
@@ -51,7 +51,7 @@ class Finding:
 class Result:
     """A finding without the name of its check."""
 
-    status: Status
+    status: CheckStatus
     tried: str
     result: str
     remedy: str = ""
@@ -62,19 +62,19 @@ class Result:
 
 
 def ok(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(Status.OK, tried, result, remedy)
+    return Result(CheckStatus.OK, tried, result, remedy)
 
 
 def warning(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(Status.WARNING, tried, result, remedy)
+    return Result(CheckStatus.WARNING, tried, result, remedy)
 
 
 def failed(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(Status.FAILED, tried, result, remedy)
+    return Result(CheckStatus.FAILED, tried, result, remedy)
 
 
 def skipped(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(Status.SKIPPED, tried, result, remedy)
+    return Result(CheckStatus.SKIPPED, tried, result, remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ class Check:
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
     """The number of findings by status, for every status."""
     found = Counter(str(finding.status) for finding in findings)
-    return {str(status): found[status] for status in Status}
+    return {str(status): found[status] for status in CheckStatus}
 
 
 def report(findings: Sequence[Finding]) -> dict[str, Any]:
     """All findings as one JSON object."""
     totals = counts(findings)
     return {
-        "ok": not totals[Status.FAILED] and not totals[Status.WARNING],
+        "ok": not totals[CheckStatus.FAILED] and not totals[CheckStatus.WARNING],
         "counts": totals,
         "findings": [finding.to_json() for finding in findings],
     }

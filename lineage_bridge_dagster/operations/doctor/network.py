@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, Status, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result, failed, ok, skipped, warning
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.spark.connect_address import SparkRemote
 
@@ -54,7 +54,7 @@ def spark(context: Context) -> Iterator[Result]:
         yield skipped(tried, where, "")
     for address in addresses:
         found = reach(f"Spark ({address})", address)
-        if found.status is Status.OK:
+        if found.status is CheckStatus.OK:
             yield found
         else:
             yield failed(found.tried, found.result, "Start it, or correct spark.master or spark.remote.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.operations.iam.statements import Statement, allow
+from lineage_bridge_dagster.operations.iam.statements import PolicyStatement, allow
 
 KMS_KEY = "<KMS_KEY_ARN>"
 
@@ -30,7 +30,7 @@ class CollectorScope:
     secrets: tuple[str, ...] = field(default_factory=tuple)
     tags: bool = False
 
-    def s3_statements(self, partition: str, key_prefix: str) -> Iterator[Statement]:
+    def s3_statements(self, partition: str, key_prefix: str) -> Iterator[PolicyStatement]:
         """What it writes to S3, and the mark that it also reads.
 
         Args:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 
-from lineage_bridge_dagster.operations.iam.scope import Scope
-from lineage_bridge_dagster.operations.iam.statements import Statement, allow
+from lineage_bridge_dagster.operations.iam.scope import PolicyScope
+from lineage_bridge_dagster.operations.iam.statements import PolicyStatement, allow
 
 _READ = ("glue:GetTable", "glue:GetTables")
 
@@ -31,12 +31,12 @@ class Purpose(StrEnum):
         return self in (Purpose.TABLEFLOW_STORAGE, Purpose.TABLEFLOW_GLUE)
 
 
-def statements(purposes: Iterable[Purpose], scope: Scope) -> list[Statement]:
+def statements(purposes: Iterable[Purpose], scope: PolicyScope) -> list[PolicyStatement]:
     """The statements of several purposes."""
     return [statement for purpose in purposes for statement in _STATEMENTS[purpose](scope)]
 
 
-def _read_only(scope: Scope) -> list[Statement]:
+def _read_only(scope: PolicyScope) -> list[PolicyStatement]:
     """Discovery and checks: lists databases, reads tables, and the metadata files of the tables."""
     return [
         *_secrets(scope),
@@ -46,7 +46,7 @@ def _read_only(scope: Scope) -> list[Statement]:
     ]
 
 
-def _push(scope: Scope) -> list[Statement]:
+def _push(scope: PolicyScope) -> list[PolicyStatement]:
     """Discovery plus updates of tables. It creates or deletes no table, and reads no data."""
     return [
         *_secrets(scope),
@@ -56,7 +56,7 @@ def _push(scope: Scope) -> list[Statement]:
     ]
 
 
-def _collector(scope: Scope) -> list[Statement]:
+def _collector(scope: PolicyScope) -> list[PolicyStatement]:
     """Reads the metadata of all databases and tables in its regions, and whatever its configuration adds."""
     collector = scope.collector
     regions = [replace(scope, region=region) for region in collector.regions or (scope.region,)]
@@ -70,7 +70,7 @@ def _collector(scope: Scope) -> list[Statement]:
     return [*found, *_secrets(replace(scope, secrets=collector.secrets), "ReadCollectorKeys")]
 
 
-def _lineage_tables(scope: Scope) -> list[Statement]:
+def _lineage_tables(scope: PolicyScope) -> list[PolicyStatement]:
     """Creates the database of the lineage tables, and writes them: files in S3, commits in Glue."""
     bucket, _, prefix = scope.warehouse.partition("/")
     database = (scope.lineage_database,)
@@ -97,7 +97,7 @@ def _lineage_tables(scope: Scope) -> list[Statement]:
     ]
 
 
-def _s3_tables(scope: Scope) -> list[Statement]:
+def _s3_tables(scope: PolicyScope) -> list[PolicyStatement]:
     """Reads and writes tables of an S3 Tables bucket through Glue's Iceberg endpoint.
 
     Lake Formation vends the S3 credentials, so the policy allows no S3 action. Actions and resources are
@@ -120,7 +120,7 @@ def _s3_tables(scope: Scope) -> list[Statement]:
     ]
 
 
-def _athena(scope: Scope) -> list[Statement]:
+def _athena(scope: PolicyScope) -> list[PolicyStatement]:
     """Runs queries on the tables, and on the lineage tables if there are any, in one workgroup."""
     buckets, files, databases = [*scope.buckets], [f"{bucket}/*" for bucket in scope.buckets], scope.databases
     if scope.has_lineage_tables:
@@ -159,7 +159,7 @@ def _athena(scope: Scope) -> list[Statement]:
     ]
 
 
-def _tableflow_storage(scope: Scope) -> list[Statement]:
+def _tableflow_storage(scope: PolicyScope) -> list[PolicyStatement]:
     """What Tableflow needs in the buckets of its tables.
 
     Confluent shows these actions where a provider integration for a "Tableflow S3 Bucket" is created
@@ -186,7 +186,7 @@ def _tableflow_storage(scope: Scope) -> list[Statement]:
     ]
 
 
-def _tableflow_glue(scope: Scope) -> list[Statement]:
+def _tableflow_glue(scope: PolicyScope) -> list[PolicyStatement]:
     """What Tableflow needs in Glue.
 
     Confluent's documentation lists no actions. These are the eight of the policy that its console shows where
@@ -210,7 +210,7 @@ def _tableflow_glue(scope: Scope) -> list[Statement]:
     ]
 
 
-def _doctor(scope: Scope) -> list[Statement]:
+def _doctor(scope: PolicyScope) -> list[PolicyStatement]:
     """What `lineage-bridge doctor` reads beyond discovery and pushes, only to verify things.
 
     Grants and events have no resources in IAM: Lake Formation shows its administrators all grants, and
@@ -243,18 +243,18 @@ def _doctor(scope: Scope) -> list[Statement]:
     return [*found, allow("DoctorGrants", grants, ["*"])]
 
 
-def _federation(scope: Scope) -> list[str]:
+def _federation(scope: PolicyScope) -> list[str]:
     """The catalog of the account, that of all table buckets, and that of the table bucket."""
     names = ("catalog", "catalog/s3tablescatalog", f"catalog/s3tablescatalog/{scope.table_bucket}")
     return [scope.arn("glue", name) for name in names]
 
 
-def _list_databases(scope: Scope) -> Statement:
+def _list_databases(scope: PolicyScope) -> PolicyStatement:
     # GetDatabases lists the whole catalog, so it can be allowed only on all of its databases.
     return allow("ListGlueDatabases", ("glue:GetDatabases",), _databases(scope, ("*",)))
 
 
-def _metadata_files(scope: Scope) -> Statement:
+def _metadata_files(scope: PolicyScope) -> PolicyStatement:
     """The tables' metadata files, which tell when each was last committed to; no data files.
 
     A bucket with a key of its own also needs kms:Decrypt on that key.
@@ -263,7 +263,7 @@ def _metadata_files(scope: Scope) -> Statement:
     return allow("ReadTableMetadata", ("s3:GetObject",), files)
 
 
-def _secrets(scope: Scope, sid: str = "ReadKeys") -> list[Statement]:
+def _secrets(scope: PolicyScope, sid: str = "ReadKeys") -> list[PolicyStatement]:
     # Secrets Manager appends a hyphen and six characters to a secret's name in its ARN.
     arns = [
         name if name.startswith("arn:") else scope.arn("secretsmanager", f"secret:{name}-??????")
@@ -272,16 +272,16 @@ def _secrets(scope: Scope, sid: str = "ReadKeys") -> list[Statement]:
     return [allow(sid, ("secretsmanager:GetSecretValue",), arns)] if arns else []
 
 
-def _databases(scope: Scope, databases: Iterable[str]) -> list[str]:
+def _databases(scope: PolicyScope, databases: Iterable[str]) -> list[str]:
     return [scope.arn("glue", "catalog"), *(scope.arn("glue", f"database/{name}") for name in databases)]
 
 
-def _tables(scope: Scope, databases: Iterable[str]) -> list[str]:
+def _tables(scope: PolicyScope, databases: Iterable[str]) -> list[str]:
     names = tuple(databases)
     return [*_databases(scope, names), *(scope.arn("glue", f"table/{name}/*") for name in names)]
 
 
-_STATEMENTS: Mapping[Purpose, Callable[[Scope], list[Statement]]] = {
+_STATEMENTS: Mapping[Purpose, Callable[[PolicyScope], list[PolicyStatement]]] = {
     Purpose.READ_ONLY: _read_only,
     Purpose.PUSH: _push,
     Purpose.COLLECTOR: _collector,

@@ -55,7 +55,7 @@ _S3_URL = re.compile(r"s3[an]?://([^/]+)(?:/(.*))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class PolicyScope:
     """What policies apply to.
 
     Attributes:
@@ -108,7 +108,7 @@ class Scope:
         """The ARN of a bucket, or of objects in one."""
         return f"arn:{self.partition}:s3:::{place}"
 
-    def grouped(self) -> Scope:
+    def grouped(self) -> PolicyScope:
         """This scope with one pattern for names that share a prefix: shorter, but broader."""
         return replace(
             self,
@@ -136,10 +136,10 @@ def by_prefix(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(f"{word}*" if len(group) > 1 else group[0] for word, group in groups.items()))
 
 
-def scope_of(settings: Settings, graph: Graph | None = None) -> Scope:
+def scope_of(settings: Settings, graph: Graph | None = None) -> PolicyScope:
     """The scope that the settings name; where they do not, the scope of the graph."""
     graph = graph or Graph()
-    found = Scope(secrets=tuple(settings.confluent.secrets))
+    found = PolicyScope(secrets=tuple(settings.confluent.secrets))
     role = _ACCOUNT_ID.match(settings.aws.role_arn or "")
     for catalog in settings.all_catalogs().values():
         if bucket := table_bucket_of(catalog.warehouse):

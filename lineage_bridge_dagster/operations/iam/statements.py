@@ -20,7 +20,7 @@ VERSION = "2012-10-17"
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class PolicyStatement:
     """Actions that are allowed on resources.
 
     Attributes:
@@ -35,7 +35,7 @@ class Statement:
     resources: frozenset[str]
     condition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def allows_all_of(self, other: Statement) -> bool:
+    def allows_all_of(self, other: PolicyStatement) -> bool:
         """Whether this statement already allows everything that the other one allows."""
         return (
             other.actions <= self.actions
@@ -59,14 +59,14 @@ def allow(
     actions: Iterable[str],
     resources: Iterable[str],
     condition: Mapping[str, Mapping[str, Any]] | None = None,
-) -> Statement:
+) -> PolicyStatement:
     """A statement of these actions and resources."""
-    return Statement(sid, frozenset(actions), frozenset(resources), condition or {})
+    return PolicyStatement(sid, frozenset(actions), frozenset(resources), condition or {})
 
 
-def policy(statements: Iterable[Statement]) -> dict[str, Any]:
+def policy(statements: Iterable[PolicyStatement]) -> dict[str, Any]:
     """The policy with these statements, without those that another one covers."""
-    kept: list[Statement] = []
+    kept: list[PolicyStatement] = []
     for statement in statements:
         if not any(other.allows_all_of(statement) for other in kept):
             kept = [other for other in kept if not statement.allows_all_of(other)] + [statement]

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.config.aws import aws_session, client_config
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.operations.setup.actions import Call
-from lineage_bridge_dagster.operations.setup.plan import State, resource_of
+from lineage_bridge_dagster.operations.setup.plan import AccountState, resource_of
 from lineage_bridge_dagster.operations.setup.target import Target
 
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "ForbiddenException", "UnauthorizedException"})
@@ -118,7 +118,7 @@ class Aws:
                 raise
         return frozenset(found)
 
-    def state(self, target: Target) -> State:
+    def state(self, target: Target) -> AccountState:
         """Read what is there.
 
         Raises:
@@ -130,7 +130,7 @@ class Aws:
         has_namespace = self._or_none(Call("s3tables", "GetNamespace", place)) is not None
         tables = tuple(sorted(self._tables(place))) if has_namespace else ()
         names = ("", *tables) if catalog is not None and has_namespace else ()
-        return State(
+        return AccountState(
             catalog=catalog["Catalog"] if catalog is not None else None,
             settings=self.settings(target.account),
             registered=self._registered(target),

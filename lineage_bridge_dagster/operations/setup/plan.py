@@ -22,7 +22,7 @@ _DIRECT_GRANTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AccountState:
     """What is in the account.
 
     Attributes:
@@ -61,7 +61,7 @@ class ForeignCatalogError(LineageBridgeError):
     """A catalog with this name exists that does not belong to S3 Tables."""
 
 
-def plan(target: Target, state: State) -> list[Step]:
+def plan(target: Target, state: AccountState) -> list[Step]:
     """The steps in the order in which they depend on each other.
 
     Raises:
@@ -78,7 +78,7 @@ def plan(target: Target, state: State) -> list[Step]:
     ]
 
 
-def _catalog(target: Target, state: State) -> Step:
+def _catalog(target: Target, state: AccountState) -> Step:
     title = f"Glue mounts the table buckets of {target.region} as {CATALOG}"
     if state.catalog is not None:
         return Step(title, note=_check_catalog(target, state.catalog))
@@ -120,7 +120,7 @@ def _check_catalog(target: Target, catalog: Mapping[str, Any]) -> str:
     return ""
 
 
-def _registration(target: Target, state: State) -> list[Step]:
+def _registration(target: Target, state: AccountState) -> list[Step]:
     title = "Lake Formation has a role with access to the table buckets"
     if state.registered:
         return [Step(title)]
@@ -138,7 +138,7 @@ def _registration(target: Target, state: State) -> list[Step]:
     return [Step(title, note=note)]
 
 
-def _external_access(target: Target, state: State) -> Step:
+def _external_access(target: Target, state: AccountState) -> Step:
     title = f"Lake Formation gives engines full access to tables that are granted in full ({EXTERNAL_ACCESS})"
     if state.settings.get(EXTERNAL_ACCESS) is True:
         return Step(title)
@@ -151,7 +151,7 @@ def _external_access(target: Target, state: State) -> Step:
     )
 
 
-def _namespace(target: Target, state: State) -> Step:
+def _namespace(target: Target, state: AccountState) -> Step:
     title = f"The table bucket {target.bucket} has the namespace {target.namespace}"
     if state.has_namespace:
         return Step(title)
@@ -162,7 +162,7 @@ def _namespace(target: Target, state: State) -> Step:
     )
 
 
-def _grant(target: Target, state: State, table: str) -> Step:
+def _grant(target: Target, state: AccountState, table: str) -> Step:
     kind = "table" if table else "database"
     wanted = {*_READ[kind], *(() if target.read_only else _WRITE[kind])}
     held = state.grants.get(table, frozenset())
@@ -193,7 +193,7 @@ def resource_of(target: Target, table: str) -> dict[str, Any]:
     return {"Table": {"CatalogId": catalog, "DatabaseName": target.namespace, "Name": table}}
 
 
-def _other_account(target: Target, state: State) -> list[Step]:
+def _other_account(target: Target, state: AccountState) -> list[Step]:
     """What a principal in another account needs beyond the grants."""
     if not target.is_cross_account:
         return []

@@ -35,7 +35,7 @@ _REMOVED = "_removed"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RowDifference:
     """How stored rows differ from a discovery's records.
 
     Attributes:
@@ -58,7 +58,7 @@ class Difference:
 
 def difference(
     records: Records, stored: pa.ChunkedArray, keys_of: Callable[[npt.NDArray[np.int64]], pa.Table]
-) -> Difference:
+) -> RowDifference:
     """Compare records with what is stored, by digests; more is read only of rows that differ.
 
     Args:
@@ -70,11 +70,11 @@ def difference(
     changed = np.flatnonzero(~np.isin(records.digests, digests))
     gone = np.setdiff1d(digests, records.digests)
     nothing = records.key_schema.empty_table()
-    replace_all = Difference(changed, nothing, mergeable=False)
+    replace_all = RowDifference(changed, nothing, mergeable=False)
     if not digests.size or digests.size < len(stored) or digests.size > len(np.unique(digests)):
         return replace_all
     if not gone.size:
-        return Difference(changed, nothing, only_new=True)
+        return RowDifference(changed, nothing, only_new=True)
     if len(gone) > _REPLACE_ALL * len(records):
         return replace_all
     keys = list(records.keys)
@@ -84,7 +84,7 @@ def difference(
     is_twice = bool(removed.num_rows) and records.has_any(removed)
     if is_twice or old.group_by(keys).aggregate([]).num_rows < old.num_rows:
         return replace_all
-    return Difference(changed, removed)
+    return RowDifference(changed, removed)
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class RecordsUpdate:
             source = changed.withColumn(_REMOVED, F.lit(False)).unionByName(removed, allowMissingColumns=True)
             merge(source, self.table, MergeKeys(records.keys, delete_column=_REMOVED), marker)
 
-    def _difference(self) -> Difference:
+    def _difference(self) -> RowDifference:
         from pyspark.sql import functions as F
 
         rows = self.spark.table(self.table.sql)

@@ -29,7 +29,7 @@ from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.topic_schemas import topic_schemas, with_decoded
 from lineage_bridge_dagster.spark.java_errors import root_cause, spark_errors
-from lineage_bridge_dagster.spark.kafka import KafkaTopic, Offsets
+from lineage_bridge_dagster.spark.kafka import Offsets, SparkTopic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,13 +100,13 @@ def read_decoded(
     schemas, and the broker for its partitions if options need them; no record is read.
     """
     bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
-    topic = KafkaTopic(source.topic, bootstrap)
+    topic = SparkTopic(source.topic, bootstrap)
     records = _records(spark, topic, options, downstream, label)
     return with_decoded(records, topic_schemas(source, settings, options, label), label)
 
 
 def _records(
-    spark: SparkSession, topic: KafkaTopic, options: ReadOptions, downstream: Downstream | None, label: str
+    spark: SparkSession, topic: SparkTopic, options: ReadOptions, downstream: Downstream | None, label: str
 ) -> DataFrame:
     start: Offsets | None = None
     end: Offsets | None = None

@@ -7,7 +7,7 @@ from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.nodes import CommitReport, IcebergTableNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
-from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable, statements
+from lineage_bridge_dagster.specs.pages.queries import QueriedTable, QueryPlace, statements
 from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
 
 
@@ -50,5 +50,5 @@ def queries(table: IcebergTableNode, context: NodeContext) -> str:
     # Tableflow's catalog hands out credentials for files in Confluent's storage alone.
     managed = [each.storage_kind.lower() == "managed" for each in tableflow_of(table, context.view)]
     vended = settings["type"] == TABLEFLOW and bool(managed) and all(managed)
-    catalog = Place(name=table.catalog, **settings)
+    catalog = QueryPlace(name=table.catalog, **settings)
     return statements(QueriedTable(catalog, ".".join(table.namespace), table.table_name, vended))

@@ -35,7 +35,7 @@ _ID = "key-of-the-catalog"
 _S3_TABLES = ":s3tablescatalog/"
 
 
-class Place(NamedTuple):
+class QueryPlace(NamedTuple):
     """How a catalog is reached: fields of `CatalogSettings`, empty if they are not set."""
 
     type: str
@@ -67,7 +67,7 @@ class QueriedTable(NamedTuple):
         vended: Whether the catalog hands out credentials for the files.
     """
 
-    catalog: Place
+    catalog: QueryPlace
     database: str
     table: str
     vended: bool = False
@@ -131,7 +131,7 @@ def _no_athena(table: QueriedTable) -> str:
 
 
 @lru_cache(256)
-def _duckdb_attach(catalog: Place, vended: bool) -> str:
+def _duckdb_attach(catalog: QueryPlace, vended: bool) -> str:
     extensions = ["httpfs", "iceberg", *([] if vended else ["aws"])]
     lines = [f"INSTALL {name}; LOAD {name};" for name in extensions]
     if not vended:
@@ -172,7 +172,7 @@ def _duckdb_attach(catalog: Place, vended: bool) -> str:
     return "\n".join(lines)
 
 
-def _duckdb_key(catalog: Place) -> tuple[str, str]:
+def _duckdb_key(catalog: QueryPlace) -> tuple[str, str]:
     """The expressions for id and secret."""
     if catalog.type == TABLEFLOW:
         return f"getenv({_literal(_KEY)})", f"getenv({_literal(_SECRET)})"
@@ -181,7 +181,7 @@ def _duckdb_key(catalog: Place) -> tuple[str, str]:
 
 
 @lru_cache(256)
-def _pyiceberg_open(catalog: Place) -> str:
+def _pyiceberg_open(catalog: QueryPlace) -> str:
     lines = _entries(catalog, pyiceberg_properties(catalog.settings, _stand_ins(catalog)))
     return (
         f"{_imports(catalog)}from pyiceberg.catalog import load_catalog\n\n"
@@ -192,7 +192,7 @@ def _pyiceberg_open(catalog: Place) -> str:
 
 
 @lru_cache(256)
-def _spark_session(catalog: Place) -> str:
+def _spark_session(catalog: QueryPlace) -> str:
     lines = _entries(catalog, spark_conf(catalog.settings, _stand_ins(catalog)))
     return (
         f"{_imports(catalog)}from pyspark.sql import SparkSession\n\nconf = {{\n"
@@ -201,18 +201,18 @@ def _spark_session(catalog: Place) -> str:
     )
 
 
-def _imports(catalog: Place) -> str:
+def _imports(catalog: QueryPlace) -> str:
     return "import os\n\n" if catalog.is_oauth2 else ""
 
 
-def _stand_ins(catalog: Place) -> dict[str, str]:
+def _stand_ins(catalog: QueryPlace) -> dict[str, str]:
     """Variables with values that stand for the key where settings become properties."""
     if not catalog.is_oauth2:
         return {}
     return {_KEY: _ID, _SECRET: _ID, _credential_variable(catalog): f"{_ID}:{_ID}"}
 
 
-def _entries(catalog: Place, properties: Mapping[str, str]) -> list[str]:
+def _entries(catalog: QueryPlace, properties: Mapping[str, str]) -> list[str]:
     """The entries of a dict, with the key from the environment in place of its stand-in."""
     key = f"os.environ[{_credential_variable(catalog)!r}]"
     if catalog.type == TABLEFLOW:
@@ -222,7 +222,7 @@ def _entries(catalog: Place, properties: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _credential_variable(catalog: Place) -> str:
+def _credential_variable(catalog: QueryPlace) -> str:
     return secret_variables(catalog.name)["credential_variable"]
 
 

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.specs.markdown import fenced, paragraph
 from lineage_bridge_dagster.specs.pages.iceberg_table import catalog_rows
 from lineage_bridge_dagster.specs.pages.open_points import upstream_sentences
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
-from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable, statements
+from lineage_bridge_dagster.specs.pages.queries import QueriedTable, QueryPlace, statements
 from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.text import first_few
@@ -89,5 +89,5 @@ def queries(table: GlueTableNode) -> str:
     if glue_status(table.node) is GlueStatus.MISSING:
         return ""
     place = table.shown_place
-    catalog = Place("glue", "glue", region=table.aws_region, catalog_id=table.text("catalog_id"))
+    catalog = QueryPlace("glue", "glue", region=table.aws_region, catalog_id=table.text("catalog_id"))
     return statements(QueriedTable(catalog, place.database, place.table))

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.config.glue_iceberg import endpoint_of
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.rest.server import S3_TABLES, TABLEFLOW
-from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable, duckdb, pyiceberg
+from lineage_bridge_dagster.specs.pages.queries import QueriedTable, QueryPlace, duckdb, pyiceberg
 from lineage_bridge_dagster_tests.catalogs.rest.tables import BUCKET, Bucket
 from lineage_bridge_dagster_tests.duckdb_cli import run_script
 from lineage_bridge_dagster_tests.proxy import ProxyToGlue
@@ -57,7 +57,7 @@ def tableflow(bucket: Bucket) -> Iterator[QueriedTable]:
         "writer", uri=bucket.rest.backend(TABLEFLOW), **{"s3.endpoint": bucket.aws.endpoint_url}
     )
     filled(writer, namespace, "it's.orders-v1")
-    place = Place("tableflow", "tableflow_env_a1_us_east_1", bucket.rest.tableflow_url, region=REGION)
+    place = QueryPlace("tableflow", "tableflow_env_a1_us_east_1", bucket.rest.tableflow_url, region=REGION)
     yield QueriedTable(place, namespace, "it's.orders-v1", vended=True)
     writer.drop_table((namespace, "it's.orders-v1"))
     writer.drop_namespace(namespace)
@@ -70,7 +70,7 @@ def s3_tables(bucket: Bucket) -> Iterator[QueriedTable]:
         "writer", uri=bucket.rest.backend(S3_TABLES), **{"s3.endpoint": bucket.aws.endpoint_url}
     )
     filled(writer, namespace, "orders_v1")
-    place = Place(
+    place = QueryPlace(
         "rest",
         "buckets",
         bucket.rest.glue_url,
@@ -90,7 +90,7 @@ def glue(bucket: Bucket) -> QueriedTable:
     endpoint = bucket.aws.endpoint_url
     catalog = load_catalog("glue", type="glue", **{"client.region": REGION, "s3.endpoint": endpoint})
     filled(catalog, namespace, "orders.v1-x", location=f"s3://{BUCKET}/{namespace}")
-    place = Place(
+    place = QueryPlace(
         "glue", "glue", region=REGION, catalog_id=bucket.aws.account_id, s3_endpoint=bucket.aws.endpoint_url
     )
     return QueriedTable(place, namespace, "orders.v1-x")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from lineage_bridge_dagster.embedded.confluent.faults import Fault
+from lineage_bridge_dagster.embedded.confluent.faults import ApiFault
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
@@ -90,7 +90,7 @@ def test_invalid_fault_is_rejected(
     emulator: ConfluentEmulator, body: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Fault.parse(body)
+        ApiFault.parse(body)
     with emulator.client() as client:
         response = client.post("/emulator/faults", json=body)
     assert response.status_code == 400

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from lineage_bridge_dagster.embedded import processes, world
-from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
+from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.embedded.world.filling import StackFile, registry_client
@@ -125,7 +125,7 @@ def test_killed_emulator_restarts_with_its_state_and_without_duplicate_records(
 
 def test_colliding_topic_names_are_rejected(stack: Stack) -> None:
     broker = KafkaBroker(StackFile.read(stack.home).brokers[paths.US])
-    with pytest.raises(BrokerError, match="collides"):
+    with pytest.raises(LocalBrokerError, match="collides"):
         broker.create_topic("orders_v1", 1, {})
 
 

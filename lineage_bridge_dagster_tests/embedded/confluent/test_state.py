@@ -9,7 +9,7 @@ import pytest
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
-from lineage_bridge_dagster.embedded.confluent.state import State
+from lineage_bridge_dagster.embedded.confluent.state import EmulatorState
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 
@@ -36,16 +36,16 @@ def test_state_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_sample_data_is_written_only_once(tmp_path: Path) -> None:
-    state = State(tmp_path)
+    state = EmulatorState(tmp_path)
     with state.changing("connectors") as document:
         document[paths.US].clear()
-    with State(tmp_path).reading("connectors") as document:
+    with EmulatorState(tmp_path).reading("connectors") as document:
         assert document[paths.US] == {}
         assert document[paths.EU]
 
 
 def test_failed_change_is_undone_and_not_saved(tmp_path: Path) -> None:
-    state = State(tmp_path)
+    state = EmulatorState(tmp_path)
     before = (tmp_path / "tableflow.json").read_text("utf-8")
 
     def fail_during_change() -> None:
@@ -61,14 +61,14 @@ def test_failed_change_is_undone_and_not_saved(tmp_path: Path) -> None:
 
 
 def test_partially_written_file_is_ignored(tmp_path: Path) -> None:
-    State(tmp_path)
+    EmulatorState(tmp_path)
     (tmp_path / "schemas.part").write_text('{"next_id": 1')
-    with State(tmp_path).reading("schemas") as document:
+    with EmulatorState(tmp_path).reading("schemas") as document:
         assert document["subjects"] == {}
 
 
 def test_files_contain_valid_json(tmp_path: Path) -> None:
-    State(tmp_path)
+    EmulatorState(tmp_path)
     kinds = {path.stem: json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*.json")}
     assert set(kinds) == {"schemas", "connectors", "statements", "tableflow"}
     assert not list(tmp_path.glob("*.part"))
@@ -76,7 +76,7 @@ def test_files_contain_valid_json(tmp_path: Path) -> None:
 
 def test_paths_of_sample_tables_are_deterministic() -> None:
     def tables() -> dict[str, str]:
-        with State(None).reading("tableflow") as document:
+        with EmulatorState(None).reading("tableflow") as document:
             return {key: topic["table_path"] for key, topic in document["topics"].items()}
 
     first = tables()

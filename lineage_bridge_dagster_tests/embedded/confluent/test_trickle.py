@@ -7,7 +7,7 @@ import pytest
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.confluent.trickle import Trickle
-from lineage_bridge_dagster.embedded.kafka.broker import BrokerError, MemoryBroker
+from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError, MemoryBroker
 
 
 def total(emulator: ConfluentEmulator) -> int:
@@ -37,7 +37,7 @@ def test_no_records_while_the_connector_is_paused() -> None:
 
 def test_unavailable_broker_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
-        raise BrokerError("unavailable")
+        raise LocalBrokerError("unavailable")
 
     with ConfluentEmulator() as emulator:
         emulator.seed()

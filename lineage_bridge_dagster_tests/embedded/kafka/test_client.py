@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from lineage_bridge_dagster.embedded.dagster_process import free_port
-from lineage_bridge_dagster.embedded.kafka.broker import BrokerError
+from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
 from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 
 
@@ -52,14 +52,14 @@ def test_listing_groups_is_retried_while_the_coordinator_loads() -> None:
 
 def test_other_errors_are_raised_without_retry() -> None:
     admin = Admin(KafkaError.CLUSTER_AUTHORIZATION_FAILED)
-    with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1"):
+    with pytest.raises(LocalBrokerError, match=r"127\.0\.0\.1:1"):
         _broker(admin).groups()
     assert admin.calls == 1
 
 
 def test_a_broker_that_does_not_listen_is_not_asked() -> None:
     """librdkafka would try until the timeout."""
-    with pytest.raises(BrokerError, match="no broker listens at"):
+    with pytest.raises(LocalBrokerError, match="no broker listens at"):
         KafkaBroker(f"127.0.0.1:{free_port()}").topics()
 
 
@@ -71,5 +71,5 @@ def test_a_commit_that_a_partition_refuses_is_tried_again() -> None:
 
 def test_a_commit_that_fails_is_an_error() -> None:
     admin = Admin(KafkaError.GROUP_AUTHORIZATION_FAILED)
-    with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1"):
+    with pytest.raises(LocalBrokerError, match=r"127\.0\.0\.1:1"):
         _broker(admin).commit("group", "orders", {0: 1, 1: 2})

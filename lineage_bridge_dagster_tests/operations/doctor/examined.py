@@ -11,7 +11,7 @@ from botocore.stub import Stubber
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
-from lineage_bridge_dagster.operations.doctor.finding import Result, Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, discovery
 
 ACCOUNT = "111122223333"
@@ -74,7 +74,7 @@ def examine(run: Callable[[Context], Iterable[Result]], context: Context) -> lis
     return list(run(context))
 
 
-def with_status(results: Iterable[Result], status: Status) -> list[Result]:
+def with_status(results: Iterable[Result], status: CheckStatus) -> list[Result]:
     return [result for result in results if result.status is status]
 
 
@@ -85,6 +85,6 @@ def worst(results: Iterable[Result]) -> Result:
         AssertionError: all is well.
     """
     found = list(results)
-    bad = with_status(found, Status.FAILED) or with_status(found, Status.WARNING)
+    bad = with_status(found, CheckStatus.FAILED) or with_status(found, CheckStatus.WARNING)
     assert bad, found
     return bad[0]

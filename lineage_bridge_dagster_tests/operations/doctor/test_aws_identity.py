@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import aws_identity
-from lineage_bridge_dagster.operations.doctor.finding import Result, Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
     ACCOUNT,
@@ -34,7 +34,7 @@ def _credentials(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) 
 
 def test_the_source_of_the_credentials_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     results = _credentials(monkeypatch, LONG_TERM)
-    assert {result.status for result in results} == {Status.OK}
+    assert {result.status for result in results} == {CheckStatus.OK}
     assert "the keys in AWS_ACCESS_KEY_ID" in results[0].result
     assert "ends in ...0001" in results[0].result
     assert LONG_TERM["AWS_SECRET_ACCESS_KEY"] not in str(results)
@@ -47,7 +47,7 @@ def test_the_source_of_the_credentials_is_told(monkeypatch: pytest.MonkeyPatch, 
         results
     )
     stray = worst(results)
-    assert stray.status is Status.WARNING
+    assert stray.status is CheckStatus.WARNING
     assert "AWS_ACCESS_KEY_ID: profile lineage comes first" in stray.result
     assert "one identity" in stray.remedy
 
@@ -57,7 +57,7 @@ def test_a_key_that_overrides_a_profile_is_named(monkeypatch: pytest.MonkeyPatch
     config.write_text("[profile lineage]\nregion = us-east-1\n")
     profile = {"AWS_CONFIG_FILE": str(config), "AWS_PROFILE": "lineage"}
     stray = worst(_credentials(monkeypatch, {**LONG_TERM, **profile}))
-    assert stray.status is Status.WARNING
+    assert stray.status is CheckStatus.WARNING
     assert "AWS_PROFILE: keys in the environment come first" in stray.result
 
 
@@ -72,7 +72,7 @@ def test_keys_that_do_not_belong_together_fail(
     variables: Mapping[str, str], named: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = worst(_credentials(monkeypatch, variables))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert named in found.result
     assert found.remedy
 
@@ -87,7 +87,7 @@ def test_no_credentials_and_an_unknown_profile_fail(monkeypatch: pytest.MonkeyPa
 def test_the_caller_is_named() -> None:
     with StrictAws() as aws:
         (found,) = examine(aws_identity.identity, context_of(**aws_clients(aws, "sts")))
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
     assert f"in account {aws.account_id}" in found.result
 
 
@@ -111,7 +111,7 @@ def test_another_accounts_catalog_is_wrong_unless_it_answers() -> None:
     assert "LINEAGE_BRIDGE_AWS_CATALOG_ID" in refused.remedy
     assert f"arn:aws:iam::{ACCOUNT}:root" in refused.remedy
     allowed = examine(aws_identity.account, context)
-    assert with_status(allowed, Status.FAILED) == []
+    assert with_status(allowed, CheckStatus.FAILED) == []
 
 
 def test_credentials_of_another_account_than_the_discoverys_fail() -> None:

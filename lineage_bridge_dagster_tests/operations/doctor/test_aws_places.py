@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import aws_places
-from lineage_bridge_dagster.operations.doctor.finding import Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of, examine, worst
 
@@ -25,7 +25,7 @@ def _graph(bucket: str = "") -> Graph:
 
 def test_a_region_that_is_the_tables_own_is_well() -> None:
     results = examine(aws_places.region, context_of(graph=_graph()))
-    assert [one.status for one in results] == [Status.OK, Status.OK]
+    assert [one.status for one in results] == [CheckStatus.OK, CheckStatus.OK]
     assert "1 table of a test" in results[1].result
 
 
@@ -38,7 +38,7 @@ def test_tables_in_another_region_are_counted_and_the_variable_is_named() -> Non
 
 def test_variables_that_disagree_are_named_with_the_one_that_wins() -> None:
     found = worst(examine(aws_places.region, context_of({"AWS_REGION": "eu-west-1"})))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "AWS_REGION: it is eu-west-1, and the region in use is us-east-1" in found.result
 
 
@@ -56,23 +56,23 @@ def test_the_region_of_each_bucket_is_asked_for(aws: StrictAws) -> None:
     s3.create_bucket(Bucket="ours")
     s3.create_bucket(Bucket="theirs", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
     (found,) = examine(aws_places.buckets, context_of(graph=_graph("ours")))
-    assert (found.status, found.result) == (Status.OK, f"It is in {REGION}.")
+    assert (found.status, found.result) == (CheckStatus.OK, f"It is in {REGION}.")
     (found,) = examine(aws_places.buckets, context_of(graph=_graph("theirs")))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert f"It is in eu-west-1, and Glue is read in {REGION}" in found.result
     assert "LINEAGE_BRIDGE_AWS_REGION" in found.remedy
 
 
 def test_a_bucket_that_is_gone_fails_and_one_that_refuses_does_not_hold_back_pushes(aws: StrictAws) -> None:
     (found,) = examine(aws_places.buckets, context_of(graph=_graph("nowhere")))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert "no such bucket" in found.result
     aws.client("s3").create_bucket(Bucket="private")
     aws.fail("HeadBucket", "AccessDenied", status=403, times=-1)
     (found,) = examine(aws_places.buckets, context_of(graph=_graph("private")))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "s3:ListBucket on arn:aws:s3:::private" in found.remedy
 
 
 def test_without_tables_no_bucket_is_asked_for() -> None:
-    assert [one.status for one in examine(aws_places.buckets, context_of())] == [Status.SKIPPED]
+    assert [one.status for one in examine(aws_places.buckets, context_of())] == [CheckStatus.SKIPPED]

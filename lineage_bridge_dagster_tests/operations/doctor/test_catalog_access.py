@@ -18,7 +18,7 @@ from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import catalog_access
 from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
-from lineage_bridge_dagster.operations.doctor.finding import Result, Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import discovery, tableflow_node
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 from lineage_bridge_dagster_tests.operations.doctor.examined import examine, with_status, worst
@@ -91,7 +91,7 @@ def reached(context: Context) -> list[Result]:
 
 def test_a_catalog_that_takes_us_is_well(doctor: Doctor) -> None:
     results = reached(doctor.s3_tables({"ICEBERG_NAMESPACE": "sales"}))
-    assert {result.status for result in results} == {Status.OK}
+    assert {result.status for result in results} == {CheckStatus.OK}
     text = str(results)
     assert (
         f"at {doctor.rest.glue_url}, warehouse {doctor.rest.warehouse}, signed for glue in us-east-1" in text
@@ -116,7 +116,7 @@ def test_a_mistake_in_the_settings_says_what_to_write(
 ) -> None:
     context = doctor.s3_tables(changes, **fields)
     found = worst(catalog_access_or_error(context))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert message in found.result
     assert remedy in found.remedy
 
@@ -155,14 +155,14 @@ def test_a_catalog_that_does_not_answer_leaves_the_others_alone(doctor: Doctor) 
     }
     variables = {**AWS, CREDENTIAL: f"{KEY.key}:{KEY.secret}"}
     results = reached(doctor._context(variables, named))
-    (failed,) = with_status(results, Status.FAILED)
+    (failed,) = with_status(results, CheckStatus.FAILED)
     assert "the network" in failed.remedy
     assert any("lkc-1.orders is readable" in result.result for result in results)
 
 
 def test_tableflows_catalog_takes_its_key(doctor: Doctor) -> None:
     results = reached(doctor.tableflow())
-    assert {result.status for result in results} == {Status.OK}
+    assert {result.status for result in results} == {CheckStatus.OK}
     assert f"client credentials in {CREDENTIAL}" in str(results)
     assert KEY.secret not in str(results)
 
@@ -180,17 +180,17 @@ def test_tableflows_catalogs_are_those_of_the_discovery(doctor: Doctor) -> None:
     place = {"organization_id": world.ORGANIZATION_ID, "cluster_cloud": "AWS", "cluster_region": "us-east-1"}
     graph = Graph([tableflow_node("orders", cluster="lkc-1", environment=world.ENVIRONMENT_ID, **place)])
     results = reached(tableflow_entry(doctor, graph))
-    assert {result.status for result in results} == {Status.OK}
+    assert {result.status for result in results} == {CheckStatus.OK}
     assert "with the Tableflow API key" in str(results)
     assert "lkc-1.orders is readable" in str(results)
     refused = worst(reached(tableflow_entry(doctor, graph, "of-another-plane")))
     assert "invalid_client" in refused.result
     assert "LINEAGE_BRIDGE_TABLEFLOW_API_KEY" in refused.remedy
-    assert writes(tableflow_entry(doctor, graph)).status is Status.OK
+    assert writes(tableflow_entry(doctor, graph)).status is CheckStatus.OK
 
 
 def test_without_a_discovery_tableflows_catalogs_are_not_known(doctor: Doctor) -> None:
-    (skipped,) = with_status(reached(tableflow_entry(doctor, None)), Status.SKIPPED)
+    (skipped,) = with_status(reached(tableflow_entry(doctor, None)), CheckStatus.SKIPPED)
     assert "tableflow in the settings expands to" in skipped.tried
 
 
@@ -226,23 +226,25 @@ def test_a_token_that_expired_is_named(doctor: Doctor, monkeypatch: pytest.Monke
 
 
 def writes(context: Context) -> Result:
-    (found,) = [one for one in examine(catalog_access.writes, context) if one.status is not Status.SKIPPED]
+    (found,) = [
+        one for one in examine(catalog_access.writes, context) if one.status is not CheckStatus.SKIPPED
+    ]
     return found
 
 
 def test_writes_are_tried_without_a_change(doctor: Doctor) -> None:
     table = RestCatalog("s3tables", **signed_properties(doctor.rest, doctor.aws)).load_table("sales.orders")
     found = writes(doctor.s3_tables())
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
     assert "It accepts commits to sales.orders" in found.result
     assert table.refresh().metadata_location == table.metadata_location
     assert "read_only prevents them" in writes(doctor.s3_tables(read_only=True)).result
 
 
 def test_a_catalog_that_takes_no_writes_must_be_read_only_in_the_settings(doctor: Doctor) -> None:
-    assert writes(doctor.tableflow()).status is Status.OK
+    assert writes(doctor.tableflow()).status is CheckStatus.OK
     found = writes(doctor.tableflow(read_only=False))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert "read-only" in found.result
     assert "read_only: true for catalog tableflow" in found.remedy
 
@@ -258,4 +260,4 @@ def test_glues_own_catalog_is_tried_by_another_check() -> None:
     (found,) = reached(Context(variables={"LINEAGE_BRIDGE_AWS_REGION": "us-east-1"}))
     assert "glue.read" in found.result
     (none,) = examine(catalog_access.writes, Context(variables={"LINEAGE_BRIDGE_AWS_REGION": "us-east-1"}))
-    assert none.status is Status.SKIPPED
+    assert none.status is CheckStatus.SKIPPED

@@ -9,7 +9,7 @@ import pytest
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
-from lineage_bridge_dagster.operations.doctor.finding import Finding, Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster.operations.doctor.runner import run_checks
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
 
@@ -29,13 +29,13 @@ def _examined(variables: Mapping[str, str]) -> list[Finding]:
 
 
 def _bad(findings: list[Finding]) -> list[Finding]:
-    return [one for one in findings if one.status in (Status.FAILED, Status.WARNING)]
+    return [one for one in findings if one.status in (CheckStatus.FAILED, CheckStatus.WARNING)]
 
 
 def test_every_plane_accepts_its_own_key(emulator: ConfluentEmulator) -> None:
     found = _examined(emulator.env())
     assert _bad(found) == []
-    tried = {one.check for one in found if one.status is Status.OK}
+    tried = {one.check for one in found if one.status is CheckStatus.OK}
     assert tried == {
         *(f"confluent.{plane}" for plane in ("cloud", "kafka", "schema_registry", "flink", "ksqldb")),
         "confluent.tableflow",
@@ -60,7 +60,7 @@ def test_a_key_of_another_plane_is_told_from_a_wrong_one(emulator: ConfluentEmul
 def test_a_refused_cloud_key_is_one_failure_and_skips_what_depends_on_it(emulator: ConfluentEmulator) -> None:
     found = _examined({**emulator.env(), "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_SECRET": "not-right-at-all"})
     assert [one.check for one in _bad(found)] == ["confluent.cloud"]
-    assert {one.status for one in found if one.check == "confluent.kafka"} == {Status.SKIPPED}
+    assert {one.status for one in found if one.check == "confluent.kafka"} == {CheckStatus.SKIPPED}
 
 
 def test_a_key_without_a_role_is_forbidden_and_the_role_is_named(emulator: ConfluentEmulator) -> None:
@@ -84,7 +84,7 @@ def test_missing_and_unused_keys_are_named(emulator: ConfluentEmulator) -> None:
 
 def test_no_cloud_key_at_all_is_a_failure(emulator: ConfluentEmulator) -> None:
     found = _bad(_examined({"LINEAGE_BRIDGE_CONFLUENT_API_URL": emulator.url}))
-    assert [(one.check, one.status) for one in found] == [("confluent.cloud", Status.FAILED)]
+    assert [(one.check, one.status) for one in found] == [("confluent.cloud", CheckStatus.FAILED)]
     assert "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY" in found[0].remedy
 
 

@@ -22,7 +22,7 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import dagster_instance
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, discovery
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of, examine, worst
 
@@ -51,13 +51,13 @@ def test_a_home_that_is_unset_relative_or_gone_says_what_to_set(home: Path) -> N
     for path, problem in (("dagster", "not an absolute path"), (str(home / "gone"), "does not exist")):
         found = worst(examine(dagster_instance.home, context_of({"DAGSTER_HOME": path})))
         assert problem in found.result
-    assert [one.status for one in examine(dagster_instance.home, _context(home))] == [Status.OK]
+    assert [one.status for one in examine(dagster_instance.home, _context(home))] == [CheckStatus.OK]
 
 
 def test_without_an_instance_its_checks_are_skipped_and_create_nothing(tmp_path: Path) -> None:
     missing = tmp_path / "gone"
     for check in (dagster_instance.daemon, dagster_instance.sensor, dagster_instance.state):
-        assert [one.status for one in examine(check, _context(missing))] == [Status.SKIPPED]
+        assert [one.status for one in examine(check, _context(missing))] == [CheckStatus.SKIPPED]
     assert not missing.exists()
 
 
@@ -71,7 +71,7 @@ def test_a_daemon_with_recent_heartbeats_is_well_and_one_that_stopped_fails(home
     with DagsterInstance.from_config(str(home)) as instance:
         for name in instance.get_required_daemon_types():
             instance.add_daemon_heartbeat(DaemonHeartbeat(time.time(), name, "id"))
-        assert [one.status for one in examine(dagster_instance.daemon, _context(home))] == [Status.OK]
+        assert [one.status for one in examine(dagster_instance.daemon, _context(home))] == [CheckStatus.OK]
         for name in instance.get_required_daemon_types():
             instance.add_daemon_heartbeat(DaemonHeartbeat(time.time() - 7200, name, "id"))
     assert "the last was 2 hours ago" in worst(examine(dagster_instance.daemon, _context(home))).result
@@ -103,14 +103,14 @@ def _sensor(home: Path, status: InstigatorStatus, tick: TickStatus | None = None
 def test_the_error_of_the_sensors_last_tick_is_shown(home: Path) -> None:
     _sensor(home, InstigatorStatus.RUNNING, TickStatus.FAILURE)
     found = worst(examine(dagster_instance.sensor, _context(home)))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert "lineage_sensor is on, and its last tick, 1 minute" in found.result
     assert "No region is set." in found.result
 
 
 def test_a_sensor_that_is_on_and_ticks_is_well(home: Path) -> None:
     _sensor(home, InstigatorStatus.RUNNING, TickStatus.SKIPPED)
-    assert [one.status for one in examine(dagster_instance.sensor, _context(home))] == [Status.OK]
+    assert [one.status for one in examine(dagster_instance.sensor, _context(home))] == [CheckStatus.OK]
 
 
 @pytest.mark.parametrize(
@@ -122,13 +122,13 @@ def test_a_sensor_that_is_off_or_never_ticked_is_a_warning(
 ) -> None:
     _sensor(home, status)
     found = worst(examine(dagster_instance.sensor, _context(home)))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert problem in found.result
 
 
 def test_a_sensor_that_was_never_turned_on_is_a_warning(home: Path) -> None:
     found = worst(examine(dagster_instance.sensor, _context(home)))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "LINEAGE_BRIDGE_SENSORS" in found.remedy
 
 
@@ -136,12 +136,12 @@ def test_the_age_of_the_stored_discovery_is_told(home: Path, monkeypatch: pytest
     assert "None is stored" in worst(examine(dagster_instance.state, _context(home))).result
     _store(home)
     (found,) = examine(dagster_instance.state, _context(home))
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
     assert found.result.startswith(f"{KEY}: version ")
     now = time.time
     monkeypatch.setattr(time, "time", lambda: now() + 3 * 24 * 3600)
     (found,) = examine(dagster_instance.state, _context(home))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "3 days ago" in found.result
 
 

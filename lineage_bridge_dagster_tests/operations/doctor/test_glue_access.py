@@ -12,7 +12,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import glue_access
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
@@ -47,7 +47,7 @@ def _context(catalog: Catalog) -> Context:
 
 def test_every_read_that_is_allowed_is_named(catalog: Catalog) -> None:
     results = examine(glue_access.read, _context(catalog))
-    assert [one.status for one in results] == [Status.OK] * 3
+    assert [one.status for one in results] == [CheckStatus.OK] * 3
     assert [one.tried.split()[0].rstrip(".") for one in results] == [
         "glue:GetDatabases",
         "glue:GetTables",
@@ -65,7 +65,7 @@ def test_a_policy_on_the_wrong_resources_is_told_by_the_resource(catalog: Catalo
 def test_a_denied_list_does_not_stop_the_reads_of_tables(catalog: Catalog) -> None:
     catalog.aws.restrict(table_policy(catalog.aws.account_id, CLUSTER))
     results = examine(glue_access.read, _context(catalog))
-    assert [one.status for one in results] == [Status.FAILED, Status.OK, Status.OK]
+    assert [one.status for one in results] == [CheckStatus.FAILED, CheckStatus.OK, CheckStatus.OK]
     assert "glue:GetDatabases" in results[0].result
 
 
@@ -100,13 +100,13 @@ def _simulated(*decisions: str) -> Context:
 
 def test_the_simulator_is_asked_for_the_role_behind_the_session() -> None:
     (found,) = examine(glue_access.update, _simulated("allowed", "allowed", "allowed"))
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
     assert ROLE in found.tried
 
 
 def test_a_write_that_is_allowed_on_some_resources_only_is_on_the_wrong_ones() -> None:
     (found,) = examine(glue_access.update, _simulated("implicitDeny", "allowed", "allowed"))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert f"{PREFIX}catalog (implicitDeny)" in found.result
     assert "on the wrong resources" in found.remedy
     (found,) = examine(glue_access.update, _simulated("implicitDeny", "implicitDeny", "implicitDeny"))
@@ -121,7 +121,7 @@ def test_without_the_simulator_the_doctor_says_that_it_does_not_know() -> None:
     iam, stubber = stubbed("iam")
     stubber.add_client_error("simulate_principal_policy", "AccessDenied", "User is not authorized", 403)
     (found,) = examine(glue_access.update, context_of(graph=graph, sts=caller(), iam=iam))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "cannot be tried without writing" in found.result
     assert "iam:SimulatePrincipalPolicy" in found.remedy
 

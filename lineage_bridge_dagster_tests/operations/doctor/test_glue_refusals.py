@@ -11,7 +11,7 @@ from botocore.stub import ANY
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import glue_refusals
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import ROLE, caller, context_of, examine, stubbed
 
@@ -56,7 +56,7 @@ def test_a_refused_write_names_its_field_and_the_event_to_look_up() -> None:
     )
     refused = _event("ValidationException", message)
     (found,) = examine(glue_refusals.refused_writes, _context(refused, refused))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert f"{CLUSTER}.orders.v1: refused 2 times by ValidationException" in found.result
     assert ROLE in found.result
     assert "TableInput.Description" in found.remedy
@@ -88,7 +88,7 @@ def test_conflicts_and_throttling_are_repeated_by_writers_and_not_reported() -> 
         _event("AccessDenied", "no", eventSource="redshift.amazonaws.com"),
     ]
     (found,) = examine(glue_refusals.refused_writes, _context(*events))
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
     assert "Of 4 calls" in found.result
 
 
@@ -96,7 +96,7 @@ def test_a_trail_that_may_not_be_read_is_said_to_be_unknown() -> None:
     cloudtrail, stubber = stubbed("cloudtrail")
     stubber.add_client_error("lookup_events", "AccessDeniedException", "not authorized", 400)
     (found,) = examine(glue_refusals.refused_writes, context_of(cloudtrail=cloudtrail))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "cloudtrail:LookupEvents" in found.remedy
     assert f"--region {REGION}" in found.remedy
 
@@ -121,20 +121,20 @@ def _governed(registered: bool, *permissions: str, denied: bool = False) -> Cont
 
 def test_tables_that_lake_formation_does_not_govern_need_no_grant() -> None:
     (found,) = examine(glue_refusals.lake_formation, _governed(False))
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
 
 
 def test_a_missing_grant_is_named_with_the_command() -> None:
     (found,) = examine(glue_refusals.lake_formation, _governed(True, "DESCRIBE"))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert "without ALTER" in found.result
     assert f"DataLakePrincipalIdentifier={ROLE} --permissions DESCRIBE ALTER" in found.remedy
     for enough in (("DESCRIBE", "ALTER"), ("ALL",)):
         (found,) = examine(glue_refusals.lake_formation, _governed(True, *enough))
-        assert found.status is Status.OK
+        assert found.status is CheckStatus.OK
 
 
 def test_grants_that_may_not_be_listed_are_said_to_be_unknown() -> None:
     (found,) = examine(glue_refusals.lake_formation, _governed(True, denied=True))
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "grant-permissions" in found.remedy

@@ -7,7 +7,7 @@ from typing import Any
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import glue_tables
-from lineage_bridge_dagster.operations.doctor.finding import Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
     ACCOUNT,
@@ -46,7 +46,7 @@ def test_a_table_without_optimizers_is_well() -> None:
         "batch_get_table_optimizer", {"TableOptimizers": [], "Failures": failures}, {"Entries": entries}
     )
     (found,) = examine(glue_tables.optimizers, context_of(graph=_graph("orders.v1"), sts=caller(), glue=glue))
-    assert found.status is Status.OK
+    assert found.status is CheckStatus.OK
 
 
 def test_an_optimizer_that_is_on_fails_and_one_that_is_off_does_not() -> None:
@@ -71,7 +71,7 @@ def test_an_optimizer_that_is_on_fails_and_one_that_is_off_does_not() -> None:
     )
     context = context_of(graph=_graph("clicks", "orders.v1"), sts=caller(), glue=glue)
     (found,) = examine(glue_tables.optimizers, context)
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert f"{CLUSTER}.orders.v1: compaction" in found.result
     assert "delete-table-optimizer" in found.remedy
     assert "--table-name orders.v1 --type compaction" in found.remedy
@@ -83,7 +83,7 @@ def test_optimizers_that_may_not_be_read_are_said_to_be_unknown() -> None:
     stubber.add_client_error("batch_get_table_optimizer", "AccessDeniedException", message, 400)
     context = context_of(graph=_graph("orders.v1"), sts=caller(), glue=glue)
     (found,) = examine(glue_tables.optimizers, context)
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "could not be verified" in found.result
     assert "glue:BatchGetTableOptimizer" in found.remedy
 
@@ -92,7 +92,7 @@ def test_optimizers_that_may_not_be_read_are_said_to_be_unknown() -> None:
     stubber.add_response("batch_get_table_optimizer", {"TableOptimizers": [], "Failures": failures})
     context = context_of(graph=_graph("orders.v1"), sts=caller(), glue=glue)
     (found,) = examine(glue_tables.optimizers, context)
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "3 answers missing" in found.result
 
 
@@ -105,7 +105,7 @@ def test_many_tables_are_asked_for_in_several_calls() -> None:
             "batch_get_table_optimizer", {"TableOptimizers": [], "Failures": []}, {"Entries": part}
         )
     context = context_of(graph=_graph(*topics), sts=caller(), glue=glue)
-    assert [one.status for one in examine(glue_tables.optimizers, context)] == [Status.OK]
+    assert [one.status for one in examine(glue_tables.optimizers, context)] == [CheckStatus.OK]
     stubber.assert_no_pending_responses()
 
 
@@ -123,12 +123,12 @@ def test_tables_that_glue_lacks_are_named_with_reason_and_next_step() -> None:
         glue_next_step="Resume Tableflow.",
     )
     (found,) = examine(glue_tables.missing, context_of(graph=graph))
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert f"{CLUSTER}.clicks" in found.result
     assert "suspended" in found.result
     assert found.remedy == "Resume Tableflow."
     assert [one.status for one in examine(glue_tables.missing, context_of(graph=_graph("orders.v1")))] == [
-        Status.OK
+        CheckStatus.OK
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Check, Result, Status, ok, report
+from lineage_bridge_dagster.operations.doctor.finding import Check, CheckStatus, Result, ok, report
 from lineage_bridge_dagster.operations.doctor.runner import run_checks
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
 
@@ -34,10 +34,10 @@ def test_each_failure_is_a_finding_and_the_others_run_all_the_same() -> None:
     ]
     found = run_checks(checks, context_of())
     assert [(one.check, one.status) for one in found] == [
-        ("a.broken", Status.OK),
-        ("a.broken", Status.FAILED),
-        ("a.misconfigured", Status.FAILED),
-        ("b.well", Status.OK),
+        ("a.broken", CheckStatus.OK),
+        ("a.broken", CheckStatus.FAILED),
+        ("a.misconfigured", CheckStatus.FAILED),
+        ("b.well", CheckStatus.OK),
     ]
     assert "RuntimeError" in found[1].result
     assert "hunter2hunter2" not in found[1].result
@@ -52,7 +52,7 @@ def test_checks_run_at_the_same_time() -> None:
         yield ok("Met.", "All were there.")
 
     found = run_checks([Check(f"a.{n}", "Met?", meet) for n in range(3)], context_of())
-    assert [one.status for one in found] == [Status.OK] * 3
+    assert [one.status for one in found] == [CheckStatus.OK] * 3
 
 
 def test_a_check_that_hangs_is_reported_with_what_it_found_until_then() -> None:
@@ -70,9 +70,9 @@ def test_a_check_that_hangs_is_reported_with_what_it_found_until_then() -> None:
     finally:
         end.set()
     assert [(one.check, one.status) for one in found] == [
-        ("a.hangs", Status.OK),
-        ("a.hangs", Status.FAILED),
-        ("b.well", Status.OK),
+        ("a.hangs", CheckStatus.OK),
+        ("a.hangs", CheckStatus.FAILED),
+        ("b.well", CheckStatus.OK),
     ]
     assert "No answer within 3 seconds" in found[1].result
     assert "--only a.hangs" in found[1].remedy
@@ -104,7 +104,7 @@ def test_secrets_of_keys_and_of_the_environment_are_hidden_in_all_texts() -> Non
 
 def test_all_is_well_only_without_failures_and_warnings() -> None:
     def warn(_context: Context) -> Iterator[Result]:
-        yield Result(Status.WARNING, "Tried.", "Not verified.")
+        yield Result(CheckStatus.WARNING, "Tried.", "Not verified.")
 
     well = report(run_checks([Check("a.well", "Well?", _well)], context_of()))
     assert well["ok"] is True

@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster.operations.doctor import s3_tables
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, Status
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
 from lineage_bridge_dagster.operations.setup import aws as setup_aws
 from lineage_bridge_dagster.operations.setup import run
 from lineage_bridge_dagster.operations.setup.aws import Aws
@@ -51,7 +51,7 @@ def set_up(fake: FakeAws, record: Record) -> None:
 
 
 def test_what_is_missing_is_named_with_the_command_that_does_it(fake: FakeAws) -> None:
-    failed = with_status(federation(), Status.FAILED)
+    failed = with_status(federation(), CheckStatus.FAILED)
     text = " ".join(result.result for result in failed)
     assert "Missing: Glue mounts the table buckets" in text
     assert "on table sales.orders" in text
@@ -66,7 +66,7 @@ def test_what_is_missing_is_named_with_the_command_that_does_it(fake: FakeAws) -
 def test_a_federation_that_is_set_up_is_well(fake: FakeAws, tmp_path: Path) -> None:
     set_up(fake, Record(tmp_path / "record.json", "here"))
     results = federation()
-    assert [result.status for result in results] == [Status.OK], results
+    assert [result.status for result in results] == [CheckStatus.OK], results
 
 
 def test_a_grant_that_was_revoked_is_named(fake: FakeAws, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_grant_that_was_revoked_is_named(fake: FakeAws, tmp_path: Path) -> Non
         if "Table" in grant["Resource"] and grant["Resource"]["Table"]["Name"] == "returns":
             grant["Permissions"] = ["DESCRIBE"]
     found = worst(federation())
-    assert found.status is Status.FAILED
+    assert found.status is CheckStatus.FAILED
     assert "on table sales.returns" in found.result
 
 
@@ -85,7 +85,7 @@ def test_rights_that_the_doctor_lacks_are_a_warning(fake: FakeAws) -> None:
 
     fake.before["GetTableBucket"] = deny
     found = worst(federation())
-    assert found.status is Status.WARNING
+    assert found.status is CheckStatus.WARNING
     assert "iam-policy --s3tables --doctor" in found.remedy
 
 
@@ -93,15 +93,15 @@ def test_a_bucket_and_a_namespace_that_are_not_there_fail(fake: FakeAws) -> None
     other = worst(federation(ICEBERG_WAREHOUSE=f"{ACCOUNT}:s3tablescatalog/other"))
     assert "no table bucket other" in other.result
     absent = worst(federation(ICEBERG_NAMESPACE="sale"))
-    assert absent.status is Status.FAILED
+    assert absent.status is CheckStatus.FAILED
 
 
 def test_the_bucket_of_another_account_is_its_owners_to_look_at(fake: FakeAws) -> None:
     (found,) = federation(ICEBERG_WAREHOUSE="999988887777:s3tablescatalog/metrics")
-    assert found.status is Status.SKIPPED
+    assert found.status is CheckStatus.SKIPPED
     assert "owner runs `lineage-bridge setup s3tables --bucket metrics" in found.remedy
 
 
 def test_nothing_is_looked_at_without_a_table_bucket() -> None:
     (found,) = examine(s3_tables.federation, context_of())
-    assert found.status is Status.SKIPPED
+    assert found.status is CheckStatus.SKIPPED

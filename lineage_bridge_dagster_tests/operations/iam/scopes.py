@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.operations.iam.scope import Scope
+from lineage_bridge_dagster.operations.iam.scope import PolicyScope
 
-SCOPE = Scope(
+SCOPE = PolicyScope(
     account="123456789012",
     region="us-east-1",
     databases=("lkc-1", "shop"),

@@ -11,8 +11,8 @@ import pytest
 
 import lineage_bridge_dagster.catalogs.glue as glue_package
 from lineage_bridge_dagster.operations.iam.purposes import Purpose, statements
-from lineage_bridge_dagster.operations.iam.scope import HOW_TO_SET, Scope
-from lineage_bridge_dagster.operations.iam.statements import Statement
+from lineage_bridge_dagster.operations.iam.scope import HOW_TO_SET, PolicyScope
+from lineage_bridge_dagster.operations.iam.statements import PolicyStatement
 from lineage_bridge_dagster_tests.operations.iam.scopes import SCOPE
 
 GLUE = "arn:aws:glue:us-east-1:123456789012:"
@@ -25,7 +25,7 @@ S3_OPERATIONS = {
 }
 
 
-def by_sid(*purposes: Purpose, scope: Scope = SCOPE) -> dict[str, Statement]:
+def by_sid(*purposes: Purpose, scope: PolicyScope = SCOPE) -> dict[str, PolicyStatement]:
     return {statement.sid: statement for statement in statements(purposes, scope)}
 
 
@@ -81,7 +81,7 @@ def test_doctor_reads_and_changes_nothing() -> None:
         assert action.partition(":")[2].startswith(reads), action
     found = by_sid(Purpose.DOCTOR)
     assert found["DoctorSimulation"].resources == {SCOPE.identity}
-    without = by_sid(Purpose.DOCTOR, scope=replace(SCOPE, table_bucket=Scope().table_bucket))
+    without = by_sid(Purpose.DOCTOR, scope=replace(SCOPE, table_bucket=PolicyScope().table_bucket))
     assert found.keys() - without.keys() == {"DoctorFederation", "DoctorTableBucket"}
     assert without["DoctorGrants"].actions == {"lakeformation:ListPermissions"}
 
@@ -166,14 +166,14 @@ def test_a_read_only_table_bucket_is_not_written_to() -> None:
 def test_athena_reads_the_lineage_tables_if_there_are_any() -> None:
     files = by_sid(Purpose.ATHENA)["ReadTableFiles"].resources
     assert files == {"arn:aws:s3:::tables/*", "arn:aws:s3:::lake/lineage/*"}
-    without = replace(SCOPE, warehouse=Scope().warehouse)
+    without = replace(SCOPE, warehouse=PolicyScope().warehouse)
     assert by_sid(Purpose.ATHENA, scope=without)["ReadTableFiles"].resources == {"arn:aws:s3:::tables/*"}
     found = statements([Purpose.ATHENA], without)
     assert not any("lineage_bridge" in arn for statement in found for arn in statement.resources)
 
 
 def test_each_placeholder_of_a_bare_scope_says_what_sets_it() -> None:
-    resources = {arn for statement in statements(Purpose, Scope()) for arn in statement.resources}
+    resources = {arn for statement in statements(Purpose, PolicyScope()) for arn in statement.resources}
     left = {name for arn in resources for name in re.findall(r"<\w+>", arn)}
     assert left
     assert all(any(name in placeholder for placeholder in HOW_TO_SET) for name in left)

@@ -13,7 +13,7 @@ from cfnlint.api import lint_all
 
 from lineage_bridge_dagster.operations.iam.purposes import Purpose, statements
 from lineage_bridge_dagster.operations.iam.render import to_cloudformation, to_json, to_terraform
-from lineage_bridge_dagster.operations.iam.scope import Scope
+from lineage_bridge_dagster.operations.iam.scope import PolicyScope
 from lineage_bridge_dagster.operations.iam.statements import MANAGED_POLICY_LIMIT, allow, policy, size, split
 from lineage_bridge_dagster.operations.iam.trust import Trust
 from lineage_bridge_dagster_tests.operations.iam import hcl
@@ -24,7 +24,7 @@ TRUST = Trust("arn:aws:iam::999999999999:role/c", "external", "arn:aws:iam::1111
 MANY = replace(SCOPE, databases=tuple(f"lkc-{number:05d}" for number in range(3_000)))
 
 
-def documents_of(purpose: Purpose, scope: Scope) -> list[dict[str, Any]]:
+def documents_of(purpose: Purpose, scope: PolicyScope) -> list[dict[str, Any]]:
     return split(policy(statements([purpose], scope)))
 
 

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.operations.iam.scope import (
     BUCKET,
     DATABASE,
     REGION,
-    Scope,
+    PolicyScope,
     environments_of,
     scope_of,
 )
@@ -17,8 +17,8 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table, tablefl
 
 
 def test_nothing_is_guessed_without_settings_and_graph() -> None:
-    assert scope_of(Settings.from_env({})) == Scope()
-    assert (Scope().account, Scope().region) == (ACCOUNT, REGION)
+    assert scope_of(Settings.from_env({})) == PolicyScope()
+    assert (PolicyScope().account, PolicyScope().region) == (ACCOUNT, REGION)
 
 
 def test_settings_name_account_region_warehouse_and_table_bucket() -> None:

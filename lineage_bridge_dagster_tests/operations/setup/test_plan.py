@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.setup.actions import Call, SetExternalAccess, action_from_json
-from lineage_bridge_dagster.operations.setup.plan import ForeignCatalogError, State, Step, plan
+from lineage_bridge_dagster.operations.setup.plan import AccountState, ForeignCatalogError, Step, plan
 from lineage_bridge_dagster_tests.operations.setup.targets import CATALOG, PRINCIPAL, target
 
 BUCKETS = "arn:aws:s3tables:us-east-1:111122223333:bucket/*"
@@ -16,7 +16,7 @@ MOUNTED = {
     "Name": "s3tablescatalog",
     "FederatedCatalog": {"Identifier": BUCKETS, "ConnectionName": "aws:s3tables"},
 }
-COMPLETE = State(
+COMPLETE = AccountState(
     catalog=MOUNTED,
     settings={"AllowFullTableExternalDataAccess": True},
     registered=True,
@@ -37,14 +37,14 @@ def calls(steps: list[Step]) -> list[Any]:
     ]
 
 
-def changed(**changes: Any) -> State:
+def changed(**changes: Any) -> AccountState:
     from dataclasses import replace
 
     return replace(COMPLETE, **changes)
 
 
 def test_steps_of_an_empty_account_are_in_order_of_dependence() -> None:
-    steps = plan(target(), State(registered=False))
+    steps = plan(target(), AccountState(registered=False))
     assert calls(steps) == [
         "CreateCatalog",
         SetExternalAccess("111122223333", True),
@@ -61,13 +61,13 @@ def test_complete_account_needs_nothing() -> None:
 
 
 def test_catalog_mounts_all_buckets_of_the_region() -> None:
-    create = plan(target(), State())[0].action
+    create = plan(target(), AccountState())[0].action
     assert isinstance(create, Call)
     assert create.parameters["CatalogInput"]["FederatedCatalog"] == {
         "Identifier": BUCKETS,
         "ConnectionName": "aws:s3tables",
     }
-    china = plan(target(region="cn-north-1"), State())[0].action
+    china = plan(target(region="cn-north-1"), AccountState())[0].action
     assert isinstance(china, Call)
     identifier = china.parameters["CatalogInput"]["FederatedCatalog"]["Identifier"]
     assert identifier == "arn:aws-cn:s3tables:cn-north-1:111122223333:bucket/*"
@@ -165,7 +165,7 @@ def test_commands_name_operation_region_and_parameters() -> None:
 
 
 def test_actions_are_read_back_from_json() -> None:
-    steps = plan(target(data_access_role=PRINCIPAL), State(registered=False, tables=("orders",)))
+    steps = plan(target(data_access_role=PRINCIPAL), AccountState(registered=False, tables=("orders",)))
     for step in steps:
         if step.undo:
             assert action_from_json(step.undo.to_json()) == step.undo

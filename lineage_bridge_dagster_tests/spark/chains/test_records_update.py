@@ -18,7 +18,7 @@ from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.spark.chains.lineage_tables import DIGEST, Records, graph_records
-from lineage_bridge_dagster.spark.chains.records_update import Difference, difference
+from lineage_bridge_dagster.spark.chains.records_update import RowDifference, difference
 from lineage_bridge_dagster_tests.spark.chains.changes import changed
 from lineage_bridge_dagster_tests.spark.graphs import tangle
 
@@ -31,7 +31,7 @@ def by_key(records: Records, rows: pa.Table) -> dict[tuple[Any, ...], dict[str, 
     return {tuple(row[key] for key in records.keys): row for row in listed}
 
 
-def found_in(records: Records, stored: pa.Table) -> Difference:
+def found_in(records: Records, stored: pa.Table) -> RowDifference:
     """The difference from stored rows."""
 
     def keys_of(digests: npt.NDArray[np.int64]) -> pa.Table:

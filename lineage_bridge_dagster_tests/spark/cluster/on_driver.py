@@ -22,7 +22,7 @@ from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.chains import computed
 from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, TopicSchemas
@@ -107,7 +107,7 @@ def load_topic(
 ) -> Advance:
     """Load all records of a topic into the table `orders`, in one batch."""
     config = load_into(database, mode=mode)
-    kafka = KafkaTopic(topic, Bootstrap.parse(broker), timeout_seconds=60.0)
+    kafka = SparkTopic(topic, Bootstrap.parse(broker), timeout_seconds=60.0)
     table = TopicTable(driver_session(catalog), kafka, config, lambda: schemas)
     table.ensure()
     return table.advance()

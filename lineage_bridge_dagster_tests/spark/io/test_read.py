@@ -140,7 +140,7 @@ class Topic:
 def test_topic_is_read_between_the_bounds_of_the_options(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, "KafkaTopic", Topic)
+    monkeypatch.setattr(read, "SparkTopic", Topic)
     source = AssetSource("topic", topic="t", bootstrap="localhost:9")
 
     def read_with(**options: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
-from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.increments import Downstream, run_marker
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
@@ -26,13 +26,13 @@ FIRST = 1_770_000_000_000
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     with running_broker(tmp_path_factory.mktemp("broker")) as broker:
         yield broker
 
 
 @pytest.fixture
-def topic(broker: KafkaBroker, request: pytest.FixtureRequest) -> AssetSource:
+def topic(broker: BrokerProcess, request: pytest.FixtureRequest) -> AssetSource:
     """A topic with records 0 to 5, the even ones in partition 0."""
     name = f"{request.node.name}.v1"
     client = AdminClient({"bootstrap.servers": broker.address})
@@ -85,7 +85,7 @@ def test_each_record_is_read_once(spark: SparkSession, topic: AssetSource, datab
 
 
 def test_only_committed_transactions_are_read(
-    spark: SparkSession, broker: KafkaBroker, topic: AssetSource
+    spark: SparkSession, broker: BrokerProcess, topic: AssetSource
 ) -> None:
     def begin(name: str, key: bytes) -> Producer:
         producer = Producer({"bootstrap.servers": broker.address, "transactional.id": name})

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.session import SparkResource
-from lineage_bridge_dagster.specs.pages.queries import Place, QueriedTable
+from lineage_bridge_dagster.specs.pages.queries import QueriedTable, QueryPlace
 from lineage_bridge_dagster.specs.pages.queries import spark as spark_statement
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.spark_session import CREDENTIALS
@@ -166,10 +166,10 @@ def test_the_statement_of_the_page_reads_the_table(
     name, table = f"{engine}_{uuid.uuid4().hex[:6]}", "orders.v1"
     s3 = spark_catalog.s3_endpoint or ""
     if engine == "tableflow":
-        place = Place("tableflow", name, rest.tableflow_url, region="us-east-1")
+        place = QueryPlace("tableflow", name, rest.tableflow_url, region="us-east-1")
     elif engine == "buckets":
         signed = {"signing_name": "glue", "signing_region": "us-east-1", "s3_endpoint": s3}
-        place = Place("rest", name, rest.glue_url, rest.warehouse, "us-east-1", **signed)
+        place = QueryPlace("rest", name, rest.glue_url, rest.warehouse, "us-east-1", **signed)
         cluster, table = f"ns_{uuid.uuid4().hex[:8]}", "orders_v1"
         exec(spark_statement(QueriedTable(place, cluster, table)).rpartition("\n")[0], {})  # noqa: S102
         spark.sql(f"CREATE NAMESPACE {quoted(name, cluster)}")
@@ -177,7 +177,7 @@ def test_the_statement_of_the_page_reads_the_table(
             f"CREATE TABLE {quoted(name, cluster, table)} USING iceberg AS SELECT 1 AS id, 'de' AS country"
         )
     else:
-        place = Place("glue", name, region="us-east-1", s3_endpoint=s3)
+        place = QueryPlace("glue", name, region="us-east-1", s3_endpoint=s3)
         spark.conf.set(f"spark.sql.catalog.{name}.glue.endpoint", spark_aws.endpoint_url)
         spark.sql(f"CREATE NAMESPACE {quoted('glue', cluster)}")
         spark.sql(

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.topic_schemas import with_decoded
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext
 from lineage_bridge_dagster.specs.translator import LineageTranslator
@@ -73,7 +73,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeConfluent:
     client = httpx.Client
     monkeypatch.setattr(httpx, "Client", lambda **given: client(**{**given, "transport": fake.transport}))
     monkeypatch.setattr("time.sleep", lambda _seconds: None)
-    monkeypatch.setattr(KafkaTopic, "read", lambda *_: "records")
+    monkeypatch.setattr(SparkTopic, "read", lambda *_: "records")
     monkeypatch.setattr(read, "with_decoded", lambda records, *_: records)
 
     def subject(request: httpx.Request) -> httpx.Response:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.specs.pages.queries import (
-    Place,
     QueriedTable,
+    QueryPlace,
     athena,
     duckdb,
     pyiceberg,
@@ -15,8 +15,8 @@ from lineage_bridge_dagster.specs.pages.queries import (
 )
 
 URI = "https://tableflow.us-east-1.aws.confluent.cloud/iceberg/catalog/organizations/o-1/environments/env-1"
-TABLEFLOW = Place("tableflow", "tableflow_env_1_us_east_1", URI, region="us-east-1")
-BUCKETS = Place(
+TABLEFLOW = QueryPlace("tableflow", "tableflow_env_1_us_east_1", URI, region="us-east-1")
+BUCKETS = QueryPlace(
     "rest",
     "buckets",
     "https://glue.us-east-1.amazonaws.com/iceberg",
@@ -25,13 +25,13 @@ BUCKETS = Place(
     signing_name="glue",
     signing_region="us-east-1",
 )
-GLUE = Place("glue", "glue", region="us-east-1", catalog_id="111122223333")
-LAKE = Place("rest", "lake", "https://catalog.example.com/api", scope="PRINCIPAL_ROLE:ALL")
+GLUE = QueryPlace("glue", "glue", region="us-east-1", catalog_id="111122223333")
+LAKE = QueryPlace("rest", "lake", "https://catalog.example.com/api", scope="PRINCIPAL_ROLE:ALL")
 NAMES = ("lkc-1", """odd"na`me's.v1-x""")
 
 
 @pytest.mark.parametrize("place", [TABLEFLOW, BUCKETS, GLUE, LAKE], ids=lambda place: place.name)
-def test_each_engine_gets_the_name_as_it_quotes_it(place: Place) -> None:
+def test_each_engine_gets_the_name_as_it_quotes_it(place: QueryPlace) -> None:
     table = QueriedTable(place, *NAMES)
     assert f'''FROM "{place.name}"."lkc-1"."odd""na`me's.v1-x" LIMIT 10;''' in duckdb(table)
     assert f"FROM `{place.name}`.`lkc-1`.`odd\"na``me\\'s.v1-x` LIMIT 10" in spark(table)
@@ -74,5 +74,5 @@ def test_aws_credentials_are_asked_for_where_the_catalog_hands_out_none() -> Non
 
 
 def test_an_unknown_account_is_a_placeholder() -> None:
-    script = duckdb(QueriedTable(Place("glue", "glue", region="us-east-1"), "lkc-1", "orders"))
+    script = duckdb(QueriedTable(QueryPlace("glue", "glue", region="us-east-1"), "lkc-1", "orders"))
     assert "ATTACH '<account id>' AS \"glue\"" in script

@@ -192,7 +192,6 @@ def test_declaration_has_topic_keys_and_values() -> None:
     assert (declaration.name, declaration.relation, declaration.topic) == ("Users", "TABLE", "users.v1")
     assert (declaration.key, declaration.value) == (("ID",), ("Name", "A", "D"))
     assert not declaration.source
-    assert not declaration.derived
 
 
 def test_topics_are_resolved_through_the_declarations_of_all_texts() -> None:

@@ -15,9 +15,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.embedded.broker import KafkaBroker
+from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.schemas.schemas import Mode
-from lineage_bridge_dagster.spark.kafka import KafkaTopic
+from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import replay_of, stored_letter
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import UNDECODABLE_VALUE
@@ -43,7 +43,7 @@ TEN_MEGABYTES = 10 * 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A broker on which everything is allowed that no ACL denies."""
     authorizer = {
         "authorizer_class_name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -54,7 +54,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
 
 
 @pytest.fixture
-def cluster(broker: KafkaBroker, request: pytest.FixtureRequest) -> Cluster:
+def cluster(broker: BrokerProcess, request: pytest.FixtureRequest) -> Cluster:
     name = request.node.name.removeprefix("test_")[:100].translate(str.maketrans("[]", "--"))
     found = Cluster(Bootstrap.parse(broker.address), name)
     found.create(found.topic)
@@ -338,7 +338,7 @@ class TestOneLetter:
         cluster.produce(order_v2(3), key=b"three")
         cluster.produce(order_v1(30), key=b"three")
         config = load_into(database, failures="log", mode=mode)
-        topic, queue = KafkaTopic(cluster.topic, cluster.bootstrap), cluster.queue()
+        topic, queue = SparkTopic(cluster.topic, cluster.bootstrap), cluster.queue()
         schemas = [TopicSchemas(value=ORDERS_V1)]
         table = TopicTable(spark, topic, config, lambda: schemas[-1], dead_letter_queue=queue)
         table.ensure()

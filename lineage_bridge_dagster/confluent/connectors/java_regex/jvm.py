@@ -29,7 +29,7 @@ _PROGRAM = JvmProgram(
 _QUERIES = 50
 
 
-class Query(NamedTuple):
+class PatternQuery(NamedTuple):
     """What to ask of an expression.
 
     Attributes:
@@ -85,9 +85,9 @@ class ExpressionsJvm:
         """Have the next expression start the process, though it could not be started before."""
         self.problem = ""
 
-    def results(self, queries: Iterable[Query]) -> dict[Query, Result]:
+    def results(self, queries: Iterable[PatternQuery]) -> dict[PatternQuery, Result]:
         """Evaluate queries, each into a list or a `Failure`."""
-        found: dict[Query, Result] = {}
+        found: dict[PatternQuery, Result] = {}
         groups = list(_groups(queries))
         try:
             answers = [] if self.problem else self._worker.answers([_text(group) for group in groups])
@@ -109,9 +109,9 @@ class ExpressionsJvm:
         return found
 
 
-def _groups(queries: Iterable[Query]) -> Iterator[list[Query]]:
+def _groups(queries: Iterable[PatternQuery]) -> Iterator[list[PatternQuery]]:
     """Queries about the same names, a limited number at a time."""
-    by_names: dict[tuple[str, ...], list[Query]] = {}
+    by_names: dict[tuple[str, ...], list[PatternQuery]] = {}
     for query in queries:
         by_names.setdefault(query.names, []).append(query)
     for group in by_names.values():
@@ -119,7 +119,7 @@ def _groups(queries: Iterable[Query]) -> Iterator[list[Query]]:
             yield group[start : start + _QUERIES]
 
 
-def _text(group: Sequence[Query]) -> str:
+def _text(group: Sequence[PatternQuery]) -> str:
     """The queries in the form that `Expressions.java` reads."""
     names = group[0].names
     fields = [str(NAME_READS), str(CALL_READS), str(len(names)), *names]

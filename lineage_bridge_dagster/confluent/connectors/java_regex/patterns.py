@@ -12,7 +12,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex.groups import Syntax
 from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import (
     ExpressionsJvm,
     Failure,
-    Query,
+    PatternQuery,
     Result,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex.re2 import for_version_1_1
@@ -31,8 +31,8 @@ T = TypeVar("T")
 class _Answers:
     """The answers within one call of `evaluated`."""
 
-    found: dict[Query, Result] = field(default_factory=dict)
-    missing: dict[Query, None] = field(default_factory=dict)
+    found: dict[PatternQuery, Result] = field(default_factory=dict)
+    missing: dict[PatternQuery, None] = field(default_factory=dict)
     #: Equal lists of names are kept once.
     names: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     is_assuming: bool = True
@@ -79,10 +79,10 @@ def check(pattern: str, syntax: Syntax = "java", replacement: str | None = None)
         BadRegexError: It is invalid, or the replacement names a group that it lacks.
     """
     if replacement is None:
-        _result(Query("matches", syntax, pattern, "", ()))
+        _result(PatternQuery("matches", syntax, pattern, "", ()))
     else:
         # Reads the replacement, as the empty text always matches.
-        _result(Query("replaced", syntax, f"{pattern}|", replacement, ("",)), shown=replacement)
+        _result(PatternQuery("replaced", syntax, f"{pattern}|", replacement, ("",)), shown=replacement)
 
 
 def full_matches(pattern: str, names: Iterable[str], syntax: Syntax = "java") -> list[str]:
@@ -92,7 +92,7 @@ def full_matches(pattern: str, names: Iterable[str], syntax: Syntax = "java") ->
         BadRegexError: It is invalid, or takes too long.
     """
     listed = tuple(names)
-    return [listed[at] for at in _result(Query("matches", syntax, pattern, "", listed))]
+    return [listed[at] for at in _result(PatternQuery("matches", syntax, pattern, "", listed))]
 
 
 def finds(pattern: str, name: str) -> bool:
@@ -101,7 +101,7 @@ def finds(pattern: str, name: str) -> bool:
     Raises:
         BadRegexError: It is invalid, or takes too long.
     """
-    return bool(_result(Query("finds", "java", pattern, "", (name,))))
+    return bool(_result(PatternQuery("finds", "java", pattern, "", (name,))))
 
 
 def matched_groups(pattern: str, name: str) -> list[str] | None:
@@ -110,7 +110,7 @@ def matched_groups(pattern: str, name: str) -> list[str] | None:
     Raises:
         BadRegexError: It is invalid, or takes too long.
     """
-    groups: list[str] | None = _result(Query("groups", "java", pattern, "", (name,)))[0]
+    groups: list[str] | None = _result(PatternQuery("groups", "java", pattern, "", (name,)))[0]
     return groups
 
 
@@ -122,10 +122,10 @@ def replace_whole(pattern: str, replacement: str, name: str, syntax: Syntax = "j
     Raises:
         BadRegexError: The expression or the replacement is wrong, or it takes too long.
     """
-    return str(_result(Query("replaced", syntax, pattern, replacement, (name,)))[0])
+    return str(_result(PatternQuery("replaced", syntax, pattern, replacement, (name,)))[0])
 
 
-def _result(query: Query, *, shown: str = "") -> list[Any]:
+def _result(query: PatternQuery, *, shown: str = "") -> list[Any]:
     if query.syntax == "re2":
         pattern, replacement = for_version_1_1(query.pattern, query.replacement)
         query = query._replace(pattern=pattern, replacement=replacement)
@@ -139,7 +139,7 @@ def _result(query: Query, *, shown: str = "") -> list[Any]:
 _TOO_LONG = Failure(f"it has more than {_MOST_CHARS:,} characters")
 
 
-def _answer(query: Query) -> Result:
+def _answer(query: PatternQuery) -> Result:
     answers = _ANSWERS.get()
     if answers is None:
         return EXPRESSIONS.results([query])[query]
@@ -153,7 +153,7 @@ def _answer(query: Query) -> Result:
     return answers.found[query]
 
 
-def _assumed(query: Query) -> list[Any]:
+def _assumed(query: PatternQuery) -> list[Any]:
     if query.kind == "replaced":
         return list(query.names)
     return [None] * len(query.names) if query.kind == "groups" else []

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
     patterns,
     replace_whole,
 )
-from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import ExpressionsJvm, Query, Result
+from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import ExpressionsJvm, PatternQuery, Result
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars import worker
 
@@ -27,7 +27,7 @@ class Counted(ExpressionsJvm):
         super().__init__()
         self.asked: list[int] = []
 
-    def results(self, queries: Iterable[Query]) -> dict[Query, Result]:
+    def results(self, queries: Iterable[PatternQuery]) -> dict[PatternQuery, Result]:
         listed = list(queries)
         self.asked.append(len(listed))
         return super().results(listed)
@@ -101,5 +101,5 @@ def test_without_java_nothing_is_answered_and_the_reason_is_told(
     assert (len(tries), counted.unevaluated) == (1, 2)
     monkeypatch.undo()
     counted.try_again()
-    assert counted.results([Query("matches", "java", "a", "", ("a",))]) != {}
+    assert counted.results([PatternQuery("matches", "java", "a", "", ("a",))]) != {}
     assert counted.problem == ""
