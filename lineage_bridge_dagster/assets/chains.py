@@ -19,7 +19,6 @@ from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.lineage.chains import Chain, chain_of, to_json
 from lineage_bridge_dagster.lineage.hops import hop_kind, shown_sql, writer_note
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.markdown import markdown_table
@@ -144,7 +143,7 @@ def chain_metadata(chain: Chain, sql: str, view: GraphView | None = None) -> dic
         for hop in chain.hops
     ]
     incomplete = ", ".join(map(str, chain.incomplete_scopes))
-    stale = [since for hop in chain.hops if (since := NodeView.of(hop.node).stale_since)]
+    stale = [since for hop in chain.hops if (since := hop.node.stale_since)]
     return {
         **LineageMetadata(
             drawing=MetadataValue.md(picture) if picture else None,
@@ -176,4 +175,4 @@ def chain_markdown(chain: Chain, sql: str) -> str:
 
 
 def _note(node: Node, sql: str) -> str:
-    return NodeView.of(node).connector_class or shown_sql(node, sql) or writer_note(node)
+    return node.connector_class or shown_sql(node, sql) or writer_note(node)

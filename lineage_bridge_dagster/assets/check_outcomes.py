@@ -30,7 +30,6 @@ from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import (
     CatalogIntegrationState,
     GlueTableNode,
-    NodeView,
     TableflowNode,
     TopicNode,
 )
@@ -225,22 +224,21 @@ def tableflow_healthy(table: Node, view: GraphView, clock: Callable[[], datetime
 
 def _absent(table: Node, sources: Sequence[Node], tableflow: CheckOutcome, now: datetime) -> CheckOutcome:
     """Say that Glue has no such table and why; a first sync has an hour before that is an error."""
-    view = NodeView.of(table)
     missing = glue_status(table) is GlueStatus.MISSING
     since = [TableflowNode.of(source).text("created_at") or table.first_seen or "" for source in sources]
     enabled = max(filter(None, map(parse_iso, since)), default=None)
     is_new = enabled is not None and now - enabled < _FIRST_SYNC
-    not_yet = view.text("glue_absence") == Absence.NOT_SYNCED_YET and is_new
+    not_yet = table.text("glue_absence") == Absence.NOT_SYNCED_YET and is_new
     summary = absence_sentence(table)
-    if view.stale_since:
-        summary += f" This could not be read again since {view.stale_since}."
-    row = (f"Glue in {view.text('aws_region') or '?'}", str(glue_status(table)), "")
+    if table.stale_since:
+        summary += f" This could not be read again since {table.stale_since}."
+    row = (f"Glue in {table.text('aws_region') or '?'}", str(glue_status(table)), "")
     return replace(
         tableflow,
         passed=False,
         summary=summary,
-        next_step=view.text("glue_next_step"),
-        error=missing and not not_yet and not view.stale_since,
+        next_step=table.text("glue_next_step"),
+        error=missing and not not_yet and not table.stale_since,
         rows=[row, *tableflow.rows],
     )
 

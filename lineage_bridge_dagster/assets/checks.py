@@ -26,7 +26,7 @@ from lineage_bridge_dagster.assets.run_cache import checked_in_run
 from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.nodes import IcebergTableNode, is_glue_table, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 
 IN_SYNC = "lineage_in_sync"
 SCHEMA = "schema_matches"
@@ -75,7 +75,7 @@ def _evaluate(
         return outcomes.get(asset.node.node_id) or in_sync(None)
 
     def schema_outcome(asset: Asset) -> CheckOutcome:
-        judge = schema_matches if is_glue_table(asset.node) else has_fields
+        judge = schema_matches if isinstance(asset.node, GlueTableNode) else has_fields
         return judge(asset.node, view)
 
     outcome_of: dict[str, Callable[[Asset], CheckOutcome]] = {
@@ -147,6 +147,6 @@ def compare_with_catalogs(
     catalogs = {
         result.table: IcebergTableNode.of(node).catalog
         for result in report.results
-        if (node := nodes.get(result.table)) and is_iceberg_rest_table(node)
+        if (node := nodes.get(result.table)) and isinstance(node, IcebergTableNode)
     }
     return {result.table: in_sync(result, catalogs.get(result.table, "")) for result in report.results}

@@ -11,7 +11,7 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.columns import ColumnFlow
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.specs.markdown import MAX_ROWS, markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.specs.pages.columns import column_name, column_table
@@ -41,7 +41,7 @@ def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
 def _flows(inventory: Inventory, node: Node) -> list[ColumnFlow]:
     view = inventory.view
     if takes_lineage(node):
-        copied = None if is_glue_table(node) else view.copied_topic(node)
+        copied = None if isinstance(node, GlueTableNode) else view.copied_topic(node)
         return view.columns.table(node, [copied] if copied else view.topics_of(node))
     if node.node_type == NodeType.KAFKA_TOPIC:
         return list(view.columns.topic(node.node_id).values())

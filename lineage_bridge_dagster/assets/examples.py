@@ -11,7 +11,7 @@ from dagster import AssetIn, AssetsDefinition, asset
 
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
 TOPIC, TABLE = "orders.status", "orders.v1"
 DATABASE = "order_analytics"
@@ -21,7 +21,7 @@ def example_assets(inventory: Inventory, io_manager_key: str) -> list[AssetsDefi
     """Return the example assets if one cluster has both of their inputs, else nothing."""
     for table in inventory.tables:
         view = GlueTableNode.of(table.node)
-        if not is_glue_table(table.node) or not is_in_glue(table.node):
+        if not isinstance(table.node, GlueTableNode) or not is_in_glue(table.node):
             continue
         if view.shown_place.table != TABLE or view.conflict:
             continue

@@ -40,7 +40,7 @@ from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import TopicNode, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import IcebergTableNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.text import duration, plural
 
@@ -85,7 +85,7 @@ def judge_tables(
         outcome = table_fresh(topics[table.node_id], backlog, commits.get(table.node_id), limits, now, growth)
         if _has_no_table(table, commits.get(table.node_id)):
             outcome = CheckOutcome(True, NO_TABLE)
-        elif is_iceberg_rest_table(table) and not topics[table.node_id]:
+        elif isinstance(table, IcebergTableNode) and not topics[table.node_id]:
             outcome = CheckOutcome(True, NOT_COPIED, metadata=commit_metadata(commits.get(table.node_id)))
         if growth is not None:
             outcome = replace(outcome, metadata={**outcome.metadata, OFFSETS: growth.metadata})
@@ -96,7 +96,7 @@ def judge_tables(
 
 def _topics(table: Node, view: GraphView) -> list[Node]:
     """The topics whose records should all become rows of the table."""
-    if not is_iceberg_rest_table(table):
+    if not isinstance(table, IcebergTableNode):
         return view.topics_of(table)
     topic = view.copied_topic(table)
     return [topic] if topic else []

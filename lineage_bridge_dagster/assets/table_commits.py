@@ -25,7 +25,7 @@ from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 _log = logging.getLogger(__name__)
@@ -61,8 +61,8 @@ def last_commits(instance: ComponentInstance, context: Context, tables: Sequence
 
     Nothing is raised: a push that succeeded must not fail for this.
     """
-    in_glue = [table for table in tables if is_glue_table(table)]
-    elsewhere = [table for table in tables if not is_glue_table(table)]
+    in_glue = [table for table in tables if isinstance(table, GlueTableNode)]
+    elsewhere = [table for table in tables if not isinstance(table, GlueTableNode)]
     return {**_in_glue(instance, context, in_glue), **_elsewhere(instance, context, elsewhere)}
 
 

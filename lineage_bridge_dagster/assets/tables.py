@@ -24,7 +24,7 @@ from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import IcebergTableNode, NodeView, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
@@ -51,8 +51,12 @@ def table_assets(
     """The tables of Glue and those of REST catalogs, which differ in their checks."""
     names, tables = instance.names, instance.inventory.tables
     kinds = (
-        ("glue_tables", [asset for asset in tables if is_glue_table(asset.node)], checks),
-        ("iceberg_tables", [asset for asset in tables if not is_glue_table(asset.node)], iceberg_checks),
+        ("glue_tables", [asset for asset in tables if isinstance(asset.node, GlueTableNode)], checks),
+        (
+            "iceberg_tables",
+            [asset for asset in tables if not isinstance(asset.node, GlueTableNode)],
+            iceberg_checks,
+        ),
     )
     return [
         AssetKind(
@@ -74,9 +78,8 @@ def wanted_version(chain: Chain, settings: PushSettings) -> str:
     which nothing can be written has another version than after a push.
     """
     text = f"{chain_digest(chain, settings.sql)}:{settings.set_parameters}:{settings.set_description}"
-    view = NodeView.of(chain.table)
     for attribute in ("create_time", "table_uuid", "not_writable"):
-        if value := view.text(attribute):
+        if value := chain.table.text(attribute):
             text += f":{value}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -220,7 +223,7 @@ def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) ->
     Of a table that it did not read, only the chain is known.
     """
     sql = settings.sql
-    in_glue, was_read = is_glue_table(chain.table), result.status is not PushStatus.SKIPPED
+    in_glue, was_read = isinstance(chain.table, GlueTableNode), result.status is not PushStatus.SKIPPED
     description = shown_description(result.description_after, sql)
     in_description = f"In Glue\n\n{fenced(description)}" if description else "None."
     return {
@@ -280,5 +283,9 @@ def _tree(chain: Chain, settings: PushSettings) -> str:
         for line in (block or "").splitlines()
         if not line.startswith("Last synced:")
     ]
-    first = "Upstream lineage as in the description" if is_glue_table(chain.table) else "Upstream lineage"
+    first = (
+        "Upstream lineage as in the description"
+        if isinstance(chain.table, GlueTableNode)
+        else "Upstream lineage"
+    )
     return f"{first}\n\n{fenced(chr(10).join(lines))}"

@@ -22,12 +22,7 @@ from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import conflict_of, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import (
-    GlueTableNode,
-    IcebergTableNode,
-    is_glue_table,
-    is_iceberg_rest_table,
-)
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
@@ -121,7 +116,7 @@ class WantedVersions:
         settings = self._settings or self._read()
         chain = chain_for(self._inventory, table_id)
         document = render(chain, settings) if chain.hops else None
-        catalog = GlueCatalog if is_glue_table(chain.table) else RestCatalogs
+        catalog = GlueCatalog if isinstance(chain.table, GlueTableNode) else RestCatalogs
         return compare(catalog, table, document, settings, complete=chain.complete)
 
     def _read(self) -> PushSettings:
@@ -143,7 +138,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
             chain_key=inventory.chain_key_of[asset.node.node_id],
             version=partial(versions.of, asset.node.node_id),
             compare=partial(versions.compare, asset.node.node_id),
-            place=GlueTableNode.of(asset.node).home_place if is_glue_table(asset.node) else None,
+            place=asset.node.home_place if isinstance(asset.node, GlueTableNode) else None,
             iceberg=_iceberg_place(asset.node),
         )
         for asset in inventory.tables
@@ -157,7 +152,7 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
 def _iceberg_place(node: Node) -> IcebergPlace | None:
     table = IcebergTableNode.of(node)
     # Where nothing can be written, nothing can be lost.
-    if not is_iceberg_rest_table(node) or table.not_writable:
+    if not isinstance(node, IcebergTableNode) or table.not_writable:
         return None
     return IcebergPlace(table.catalog, (*table.namespace, table.table_name))
 

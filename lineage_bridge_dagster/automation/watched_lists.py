@@ -13,12 +13,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.model import scopes_of as reporters_of
-from lineage_bridge_dagster.lineage.nodes import (
-    GlueTableNode,
-    IcebergTableNode,
-    TableflowNode,
-    is_glue_table,
-)
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, TableflowNode
 from lineage_bridge_dagster.text import first_few
 
 TABLEFLOW = "tableflow"
@@ -102,7 +97,7 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
         if node.environment_id and node.cluster_id:
             found.add(ListScope(TABLEFLOW, node.environment_id, node.cluster_id))
             found.add(ListScope(INTEGRATIONS, node.environment_id, node.cluster_id))
-    places = [GlueTableNode.of(node).place for node in discovery.graph.of_kind(GlueTableNode)]
+    places = [node.place for node in discovery.graph.of_kind(GlueTableNode)]
     # Before its first table exists, a database is known only as the one that Tableflow should use.
     places += [
         TableflowNode.of(node).expected_place for node in discovery.graph.of_type(NodeType.TABLEFLOW_TABLE)
@@ -156,7 +151,7 @@ def _known(discovery: Discovery, scope: ListScope) -> Sequence[str]:
             if (node.environment_id, node.cluster_id) == (scope.environment, scope.place)
         ]
     if scope.api == GLUE:
-        places = (GlueTableNode.of(node).place for node in graph.of_kind(GlueTableNode) if is_in_glue(node))
+        places = (node.place for node in graph.of_kind(GlueTableNode) if is_in_glue(node))
         return [place.table for place in places if place and place.is_home and place.database == scope.place]
     if scope.api == ICEBERG:
         return sorted(_tables_of_catalog(discovery, scope.place).present)
@@ -190,7 +185,7 @@ def _expected_tables(discovery: Discovery, database: str) -> Iterable[str]:
         edge.src_id
         for edge in graph.edges.values()
         if edge.dst_id in graph
-        and is_glue_table(graph.nodes[edge.dst_id])
+        and isinstance(graph.nodes[edge.dst_id], GlueTableNode)
         and is_in_glue(graph.nodes[edge.dst_id])
     }
     for node in graph.of_type(NodeType.TABLEFLOW_TABLE):

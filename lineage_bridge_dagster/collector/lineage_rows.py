@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.collector.rows import Row
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 
 #: Links along which data flows.
 _DATA = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORMS, EdgeType.MATERIALIZES})
@@ -21,7 +21,7 @@ def lineage_rows(discovery: Discovery, server: str) -> Iterator[Row]:
         source, target = nodes.get(edge.src_id), nodes.get(edge.dst_id)
         if source is None or target is None:
             continue
-        place = GlueTableNode.of(target).shown_place if is_glue_table(target) else None
+        place = target.shown_place if isinstance(target, GlueTableNode) else None
         yield (
             server,
             str(source.node_type),
@@ -39,4 +39,4 @@ def lineage_rows(discovery: Discovery, server: str) -> Iterator[Row]:
 
 
 def _stale_since(*nodes: Node) -> str | None:
-    return min((since for node in nodes if (since := NodeView.of(node).stale_since)), default=None)
+    return min((since for node in nodes if (since := node.stale_since)), default=None)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import SHOWN_SETTINGS as SHOWN_SETTINGS
-from lineage_bridge_dagster.lineage.nodes import NodeView
 
 #: The attribute with the settings by which others reach the catalog.
 CATALOG_SETTINGS = "catalog_settings"
@@ -18,12 +17,11 @@ def tableflow_place(node: Node) -> tuple[str, str, str, str]:
 
     What is not known is empty.
     """
-    view = NodeView.of(node)
     return (
-        view.text("organization_id"),
+        node.text("organization_id"),
         node.environment_id or "",
-        view.text("cluster_cloud"),
-        view.text("cluster_region"),
+        node.text("cluster_cloud"),
+        node.text("cluster_region"),
     )
 
 

@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import (
-    GlueTableNode,
-    IcebergTableNode,
-    is_glue_table,
-    is_iceberg_rest_table,
-)
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 
 
 class CatalogTableName(NamedTuple):
@@ -32,7 +27,7 @@ class CatalogTableName(NamedTuple):
 
 def takes_lineage(node: Node) -> bool:
     """Whether a push may write to a node: a table of Glue or of a REST catalog."""
-    return is_glue_table(node) or is_iceberg_rest_table(node)
+    return isinstance(node, GlueTableNode | IcebergTableNode)
 
 
 def tables_of(graph: Graph) -> Iterator[Node]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueReport, GlueTableNode, NodeView, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueReport, GlueTableNode
 from lineage_bridge_dagster.text import counted, sentence
 
 
@@ -75,7 +75,7 @@ _LABELS: Mapping[str, str] = {
 
 def glue_status(table: Node) -> GlueStatus:
     """Whether Glue had the table of a Glue table's node when it was last read."""
-    status = NodeView.of(table).text("glue_status")
+    status = table.text("glue_status")
     return GlueStatus(status) if status in (GlueStatus.MISSING, GlueStatus.UNKNOWN) else GlueStatus.FOUND
 
 
@@ -90,9 +90,9 @@ def conflict_of(node: Node) -> str:
 
 def absence_sentence(table: Node) -> str:
     """Why a Glue table's node has no table, as a sentence; empty if it has one."""
-    view, status = NodeView.of(table), glue_status(table)
-    region = view.text("aws_region") or "Glue"
-    reason = view.text("glue_reason") or "the reason is not known"
+    status = glue_status(table)
+    region = table.text("aws_region") or "Glue"
+    reason = table.text("glue_reason") or "the reason is not known"
     if status is GlueStatus.MISSING:
         return sentence(f"Tableflow is on, there is no table in {region}, because {reason}".rstrip("."))
     if status is GlueStatus.UNKNOWN:
@@ -130,8 +130,8 @@ def glue_counts(graph: Graph) -> GlueCounts:
     missing: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     for table in graph.of_kind(GlueTableNode):
-        kind = NodeView.of(table).text("glue_absence")
-        if NodeView.of(table).stale_since:
+        kind = table.text("glue_absence")
+        if table.stale_since:
             unknown[Absence.STALE] += 1
         elif (status := glue_status(table)) is GlueStatus.FOUND:
             found += 1
@@ -140,11 +140,11 @@ def glue_counts(graph: Graph) -> GlueCounts:
     with_table = {
         edge.src_id
         for edge in graph.edges.values()
-        if edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
+        if edge.dst_id in graph and isinstance(graph.nodes[edge.dst_id], GlueTableNode)
     }
     for source in graph.of_type(NodeType.TABLEFLOW_TABLE):
         if source.node_id not in with_table and glue_status(source) is GlueStatus.UNKNOWN:
-            unknown[NodeView.of(source).text("glue_absence")] += 1
+            unknown[source.text("glue_absence")] += 1
     return GlueCounts(found, dict(missing), dict(unknown))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import Field, NodeView
+from lineage_bridge_dagster.lineage.nodes import Field
 from lineage_bridge_dagster.lineage.sql_modes import is_parsed, shown_text
 from lineage_bridge_dagster.lineage.text import clean, size
 from lineage_bridge_dagster.redaction.redact import redact_text
@@ -33,32 +33,31 @@ def shown_sql(node: Node, mode: str) -> str | None:
     Raises:
         ValueError: The mode is not one of `SQL_MODES`.
     """
-    return clean(shown_text(NodeView.of(node).sql, mode, is_parsed=is_parsed(node))) or None
+    return clean(shown_text(node.sql, mode, is_parsed=is_parsed(node))) or None
 
 
 def writer_note(node: Node) -> str:
     """A note that the writer of a topic is inferred from its name; empty for any other node."""
-    writer = NodeView.of(node).writer
+    writer = node.writer
     return f"writer {clean(writer)} from its name" if writer else ""
 
 
 def hop_record(distance: int, node: Node, sql: str = "redacted") -> dict[str, Any]:
     """Return a hop as an entry of `lineage_bridge.upstream_chain`, without the fields that it lacks."""
-    view = NodeView.of(node)
     record: dict[str, Any] = {
         "hop": distance,
         "kind": hop_kind(node.node_type),
         "qualified_name": clean(node.qualified_name),
         "display_name": clean(node.label),
     }
-    if view.writer:
-        record["writer"] = clean(view.writer)
+    if node.writer:
+        record["writer"] = clean(node.writer)
     if text := shown_sql(node, sql):
         record["sql"] = text
     # LineageBridge notes on a dataset the class of the connector that it was inferred from.
-    if view.connector_class and node.node_type != NodeType.EXTERNAL_DATASET:
-        record["connector_class"] = clean(view.connector_class)
-    if fields := view.schema_fields:
+    if node.connector_class and node.node_type != NodeType.EXTERNAL_DATASET:
+        record["connector_class"] = clean(node.connector_class)
+    if fields := node.schema_fields:
         record["schema_fields"] = [_field(field) for field in fields]
     return record
 

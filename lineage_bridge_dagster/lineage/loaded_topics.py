@@ -14,7 +14,6 @@ from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, topic_id
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import NodeView
 
 #: The property, and the parameter in Glue: `{environment}/{cluster}/{topic}`.
 STAMP = "topic_to_iceberg.topic"
@@ -77,7 +76,7 @@ class LoadedTopic:
 
 def loaded_topic_of(table: Node) -> LoadedTopic | None:
     """The topic of a table's node that `topic_to_iceberg` loads; None for any other."""
-    return LoadedTopic.parse({STAMP: NodeView.of(table).text(LOADED_TOPIC)})
+    return LoadedTopic.parse({STAMP: table.text(LOADED_TOPIC)})
 
 
 def add_loaded_table(graph: Graph, table: Node, topic: LoadedTopic, scope: Scope, now: str) -> Node:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope
 from lineage_bridge_dagster.lineage.model import Graph, Node, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ConnectorNode, NodeView, StatementNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, StatementNode
 from lineage_bridge_dagster.text import first_few, plural
 
 #: Attribute of a process or a schema: the kinds of what is unknown about it.
@@ -77,7 +77,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
 
 def unknowns_of(node: Node) -> Sequence[str]:
     """The kinds of what is unknown about a node, most often of `Unknown`; empty for most nodes."""
-    found = NodeView.of(node).unknown
+    found = node.unknown
     return (*found, Unknown.SQL) if StatementNode.of(node).parse_error else found
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, EdgeType, Evidence, Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView, TopicNode
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.text import first_few
 
@@ -110,10 +110,10 @@ def _explain(graph: Graph, claims: Sequence[Edge], writers: Mapping[str, Sequenc
         )
         if topics
     ]
-    unknown = NodeView.of(process).unknown
+    unknown = process.unknown
     if disputed:
         unknown = tuple(dict.fromkeys((*unknown, str(Unknown.TOPICS))))
-    changes = {"warnings": [*NodeView.of(process).warnings, *warnings]}
+    changes = {"warnings": [*process.warnings, *warnings]}
     changes |= {UNKNOWN: [*unknown]} if unknown else {}
     graph.nodes[process.node_id] = process.with_attributes(**changes)
 

@@ -16,16 +16,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
     is_in_glue,
 )
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import (
-    Field,
-    GlueTableNode,
-    IcebergTableNode,
-    NodeView,
-    SchemaNode,
-    TopicNode,
-    is_glue_table,
-    is_iceberg_rest_table,
-)
+from lineage_bridge_dagster.lineage.nodes import Field, GlueTableNode, IcebergTableNode, SchemaNode, TopicNode
 from lineage_bridge_dagster.lineage.nodes.policies import NOT_IN_DETAILS
 from lineage_bridge_dagster.specs.graph_view import PROCESSES, NodeContext, Role
 from lineage_bridge_dagster.specs.links import lineage_url
@@ -38,7 +29,7 @@ from lineage_bridge_dagster.specs.pages.tableflow import tableflow_metadata, tab
 
 def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict[str, Any]:
     """The metadata of the asset with this key."""
-    view, is_chain = NodeView.of(node), context.role is Role.CHAIN
+    is_chain = context.role is Role.CHAIN
     return {
         **_standard(node, context),
         **LineageMetadata(
@@ -48,7 +39,7 @@ def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict
             if (conflict := conflict_of(node))
             else None,
             incomplete_coverage=_incomplete(context.incomplete),
-            stale_since=view.stale_since or None,
+            stale_since=node.stale_since or None,
             cycle=_cycle(context.cyclic_sources),
             cluster=node.cluster_name,
             environment=node.environment_name,
@@ -66,10 +57,10 @@ def _standard(node: Node, context: NodeContext) -> StandardMetadata:
     if context.role is Role.CHAIN:
         return StandardMetadata()
     name = uri = None
-    if is_glue_table(node):
+    if isinstance(node, GlueTableNode):
         table = GlueTableNode.of(node)
         name, uri = table.shown_place.dotted, table.storage_location or None
-    elif is_iceberg_rest_table(node):
+    elif isinstance(node, IcebergTableNode):
         name, uri = node.label, GlueTableNode.of(node).storage_location or None
     elif node.node_type == NodeType.EXTERNAL_DATASET:
         uri = node.qualified_name
@@ -104,10 +95,10 @@ def _documented(columns: Sequence[Field], topics: list[Node]) -> Sequence[Field]
 def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
     """Links to the systems themselves, the names and endpoints by which the IO manager reads the asset, and a
     statement's column lineage."""
-    if is_glue_table(node):
+    if isinstance(node, GlueTableNode):
         return _glue_table(GlueTableNode.of(node), context)
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
-    if is_iceberg_rest_table(node):
+    if isinstance(node, IcebergTableNode):
         table = IcebergTableNode.of(node)
         own |= {"database": table.text("database"), "table": table.table_name}
         if context.role is Role.ITSELF:

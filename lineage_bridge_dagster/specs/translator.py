@@ -20,13 +20,7 @@ from dagster import AssetKey, AssetSpec
 
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import (
-    GlueTableNode,
-    IcebergTableNode,
-    NodeView,
-    is_glue_table,
-    is_iceberg_rest_table,
-)
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.definition_metadata import definition_metadata
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
@@ -137,13 +131,13 @@ class LineageTranslator:
             case NodeType.KSQLDB_QUERY:
                 parts = ["ksqldb", node.cluster_id or "", node.qualified_name]
             case NodeType.FLINK_JOB:
-                parts = ["flink", node.environment_id or "", NodeView.of(node).region, node.qualified_name]
+                parts = ["flink", node.environment_id or "", node.region, node.qualified_name]
             case NodeType.EXTERNAL_DATASET:
                 parts = ["external", node.qualified_name]
-            case NodeType.CATALOG_TABLE if is_glue_table(node):
+            case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):
                 place = GlueTableNode.of(node).shown_place
                 parts = [_first(role), *filter(None, [place.away]), place.database, place.table]
-            case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
+            case NodeType.CATALOG_TABLE if isinstance(node, IcebergTableNode):
                 table = IcebergTableNode.of(node)
                 parts = [_first(role), table.catalog, table.database, table.table_name]
             case NodeType.CATALOG_TABLE:
@@ -166,13 +160,13 @@ def _group(node: Node, role: Role) -> str:
             return f"{top}/{keys.named_segment(node.cluster_name, node.cluster_id or 'unknown')}"
         case NodeType.FLINK_JOB:
             return f"flink/{keys.named_segment(node.environment_name, node.environment_id or 'unknown')}"
-        case NodeType.CATALOG_TABLE if is_glue_table(node):
+        case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):
             place = GlueTableNode.of(node).shown_place
             top = keys.group_name(_first(role), *filter(None, [place.away]))
             # By default Tableflow names the database after the cluster's id.
             name = node.cluster_name if place.database == node.cluster_id else None
             return f"{top}/{keys.named_segment(name, place.database)}"
-        case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
+        case NodeType.CATALOG_TABLE if isinstance(node, IcebergTableNode):
             table = IcebergTableNode.of(node)
             return keys.group_name(_first(role), table.catalog, ".".join(table.namespace))
         case NodeType.EXTERNAL_DATASET:
@@ -187,15 +181,14 @@ def _kinds(node: Node, role: Role) -> set[str]:
     if node.node_type == NodeType.EXTERNAL_DATASET:
         scheme = re.split(r"[:+]", node.qualified_name, maxsplit=1)[0].lower()
         return {_DATASET_KINDS.get(scheme, "table")}
-    if node.node_type == NodeType.CATALOG_TABLE and not is_glue_table(node):
+    if node.node_type == NodeType.CATALOG_TABLE and not isinstance(node, GlueTableNode):
         return {"iceberg"}
     return set(_KINDS.get(node.node_type, frozenset()))
 
 
 def _owners(node: Node) -> list[str]:
     """The owners that the source gives as emails or teams. Glue's `Owner` is most often just `hadoop`."""
-    view = NodeView.of(node)
-    owners = view.texts("owners") or view.texts("owner")
+    owners = node.texts("owners") or node.texts("owner")
     return keys.owners(owner for owner in owners if "@" in owner or owner.startswith("team:"))
 
 
@@ -209,7 +202,7 @@ def _tags(node: Node) -> dict[str, str]:
     ):
         if value:
             tags[keys.tag_key(name)] = keys.tag_value(value)
-    if is_glue_table(node) and not is_in_glue(node):
+    if isinstance(node, GlueTableNode) and not is_in_glue(node):
         tags[keys.tag_key("glue_status")] = str(glue_status(node))
     for tag in node.tags:
         tags[keys.tag_name(tag)] = ""

@@ -30,7 +30,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.spark.connect_address import REMOTE, remote_of
 from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
 from lineage_bridge_dagster.topic_to_iceberg.automation import load_automation
@@ -250,7 +250,7 @@ class TopicToIcebergComponent(StoredComponent):
         if load is None:
             return None
         name = name_of(table)
-        in_glue = is_glue_table(table)
+        in_glue = isinstance(table, GlueTableNode)
         if in_glue != (self._kinds.type_of(load.catalog) == "glue"):
             return None
         database = load.database if in_glue else f"{load.catalog}.{load.database}"

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.spark.chains.write import LineageWrite
 from lineage_bridge_dagster_tests.assets.world import REGION, World
 
@@ -124,7 +124,7 @@ def create_tables(glue: BaseClient, world: World, skip: Iterable[str] = ()) -> N
     """Create the Glue tables of a world, each with a description and a parameter that its owner set."""
     databases: set[str] = set()
     for node in world.graph.nodes.values():
-        if not is_glue_table(node):
+        if not isinstance(node, GlueTableNode):
             continue
         place = GlueTableNode.of(node).shown_place
         database, table = place.database, place.table

@@ -23,7 +23,6 @@ from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster_tests.confluent.test_missing_tables_emulated import (
     INTEGRATION,
     TABLE,
@@ -89,7 +88,7 @@ def test_a_topic_that_got_a_table_is_added_as_a_whole_discovery_would(
         whole = run()
     assert found
     assert graph_digest(found) == graph_digest(whole) != graph_digest(before)
-    assert NodeView.of(found.graph.nodes[TABLE]).text("glue_absence") == "not_synced_yet"
+    assert found.graph.nodes[TABLE].text("glue_absence") == "not_synced_yet"
     assert counts == {"org": 1, "cmk": 1, "tableflow": 2}
     hops = [hop.node.qualified_name for hop in chain_of(found.graph, TABLE).hops]
     assert hops == [hop.node.qualified_name for hop in chain_of(whole.graph, TABLE).hops]

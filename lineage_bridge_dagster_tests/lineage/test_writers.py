@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.lineage.model import Edge, Graph
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.writers import settle_writers
 from lineage_bridge_dagster_tests.lineage.graphs import edge, node
 
@@ -31,7 +30,7 @@ def settled(found: Graph) -> tuple[set[str], str]:
     """The writers that are left, and what the topic says of them."""
     settle_writers(found)
     writers = {src for src, dst, _ in found.edges if dst == "topic"}
-    return writers, NodeView.of(found.nodes["topic"]).writer
+    return writers, found.nodes["topic"].writer
 
 
 @pytest.mark.parametrize(
@@ -53,7 +52,7 @@ def test_whatever_is_known_to_write_a_topic_excludes_a_claim_by_name(
     found = graph(known, claims=2)
     assert settled(found) == ({f"{kind}-1"}, "")
     assert not {"db0", "db1"} & {*found.nodes}
-    assert all("others write them" in str(NodeView.of(found.nodes[c]).warnings) for c in ("c0", "c1"))
+    assert all("others write them" in str(found.nodes[c].warnings) for c in ("c0", "c1"))
 
 
 def test_claims_stand_if_they_agree_on_the_dataset() -> None:
@@ -95,4 +94,4 @@ def test_dataset_of_a_topic_that_is_still_claimed_stays() -> None:
     found.add_edge(edge("c0", "other", "produces", inputs=["db0"], **INFERRED))
     settle_writers(found)
     assert ("db0", "c0", "consumes") in found.edges
-    assert NodeView.of(found.nodes["other"]).writer == "inferred"
+    assert found.nodes["other"].writer == "inferred"

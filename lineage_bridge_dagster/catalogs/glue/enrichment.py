@@ -36,13 +36,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
 )
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table, two_writers
 from lineage_bridge_dagster.lineage.model import Edge, Evidence, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import (
-    GlueReport,
-    GlueTableNode,
-    NodeView,
-    TableflowNode,
-    is_glue_table,
-)
+from lineage_bridge_dagster.lineage.nodes import GlueReport, GlueTableNode, TableflowNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 if TYPE_CHECKING:
@@ -216,7 +210,9 @@ class KnownTables:
         self._table_of = {
             edge.src_id: graph.nodes[edge.dst_id]
             for edge in graph.edges.values()
-            if edge.src_id in graph and edge.dst_id in graph and is_glue_table(graph.nodes[edge.dst_id])
+            if edge.src_id in graph
+            and edge.dst_id in graph
+            and isinstance(graph.nodes[edge.dst_id], GlueTableNode)
         }
 
         self.places = {
@@ -234,8 +230,8 @@ class KnownTables:
         if table is None:
             return None
         if not is_in_glue(table):
-            return NodeView.of(table).text("glue_last_found") or None
-        return NodeView.of(table).stale_since or self._discovered_at or table.last_seen
+            return table.text("glue_last_found") or None
+        return table.stale_since or self._discovered_at or table.last_seen
 
 
 def _database(source: Node, scan: CatalogScan) -> DatabaseReading | None:

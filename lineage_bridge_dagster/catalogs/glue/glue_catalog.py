@@ -30,7 +30,7 @@ from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, is_in_glue
 from lineage_bridge_dagster.lineage.ids import glue_table_id
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, NodeView
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.lineage.ownership import PushOptions
 from lineage_bridge_dagster.lineage.push_results import NOT_OURS, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -123,7 +123,7 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
     def absence(self, target: GlueTarget) -> tuple[str, str] | None:
         if is_in_glue(target.node):
             return None
-        return absence_sentence(target.node), NodeView.of(target.node).text("glue_next_step")
+        return absence_sentence(target.node), target.node.text("glue_next_step")
 
     @staticmethod
     def plan(table: GlueTable, wanted: Wanted, options: PushOptions) -> NoWrite | TableUpdate:

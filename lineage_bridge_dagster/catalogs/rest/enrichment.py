@@ -34,7 +34,7 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, IcebergTableNode, is_iceberg_rest_table
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, IcebergTableNode
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -251,7 +251,7 @@ def without_other_catalogs(last: Discovery, catalogs: Catalogs) -> Discovery:
         # Which catalogs Tableflow has follows from its tables, which may not have been read.
         from_tableflow = "tableflow" in {Scope.parse(scope).api for scope in scopes_of(node.attributes)}
         known = IcebergTableNode.of(node).catalog in catalogs or (from_tableflow and catalogs.reads_tableflow)
-        return known or not is_iceberg_rest_table(node)
+        return known or not isinstance(node, IcebergTableNode)
 
     nodes = [node for node in last.graph.nodes.values() if is_read(node)]
     if len(nodes) == len(last.graph):

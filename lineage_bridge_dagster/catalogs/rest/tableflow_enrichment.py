@@ -22,7 +22,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import Absence, GlueStatus, glue_status
 from lineage_bridge_dagster.lineage.ids import iceberg_table_id
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 
 TAKES_NO_PROPERTIES = (
@@ -94,13 +94,15 @@ def _in_glue(graph: Graph) -> set[str]:
     return {
         edge.src_id
         for edge in graph.edges.values()
-        if (table := graph.nodes.get(edge.dst_id)) is not None and is_glue_table(table) and not _lacks(table)
+        if (table := graph.nodes.get(edge.dst_id)) is not None
+        and isinstance(table, GlueTableNode)
+        and not _lacks(table)
     }
 
 
 def _lacks(table: Node) -> bool:
     """Whether it is sure that Glue has no such table, and that none is merely on its way."""
-    absence = NodeView.of(table).text("glue_absence")
+    absence = table.text("glue_absence")
     return glue_status(table) is GlueStatus.MISSING and absence != Absence.NOT_SYNCED_YET
 
 

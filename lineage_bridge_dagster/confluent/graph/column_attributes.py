@@ -6,7 +6,6 @@ from typing import Any
 
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.lineage.nodes import NodeView
 
 
 def put_columns(graph: Graph, node_id: str, attribute: dict[str, Any] | None, omitted: int) -> None:
@@ -21,4 +20,4 @@ def warn(graph: Graph, node_id: str, warning: str) -> None:
     """Add a warning to a node, if it is in the graph."""
     node = graph.nodes.get(node_id)
     if node is not None:
-        graph.nodes[node_id] = node.with_attributes(warnings=[*NodeView.of(node).warnings, warning])
+        graph.nodes[node_id] = node.with_attributes(warnings=[*node.warnings, warning])

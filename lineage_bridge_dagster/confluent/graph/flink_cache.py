@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.sql.flink.parse_cache import VERSION, ParseCache
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class FlinkCache:
         match self._last_columns.get(node_id):
             case [str(known), int(omitted)] if known == digest and node is not None:
                 # Columns carried over because the registry failed do not belong to this digest.
-                if COLUMN_LINEAGE not in NodeView.of(node).texts(STALE_ATTRIBUTES):
+                if COLUMN_LINEAGE not in node.texts(STALE_ATTRIBUTES):
                     return node.attributes.get(COLUMN_LINEAGE), omitted
         return None
 

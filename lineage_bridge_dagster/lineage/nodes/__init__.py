@@ -66,14 +66,3 @@ __all__ = [
     "loaded_node",
     "node_class",
 ]
-
-# The adapter for reads that do not yet know the class of a node.
-NodeView = Node
-
-
-def is_glue_table(node: Node) -> bool:
-    return isinstance(node, GlueTableNode)
-
-
-def is_iceberg_rest_table(node: Node) -> bool:
-    return isinstance(node, IcebergTableNode)

@@ -183,7 +183,7 @@ class Context:
     def tables(self) -> Iterator[GlueTableNode]:
         """The Glue tables of the last discovery; none without one."""
         if (stored := self.stored()) is not None:
-            yield from map(GlueTableNode.of, stored.discovery.graph.of_kind(GlueTableNode))
+            yield from stored.discovery.graph.of_kind(GlueTableNode)
 
     def tableflow_places(self) -> list[TableflowPlace]:
         """The environments and regions in which Tableflow has tables; none without a discovery."""

@@ -182,7 +182,7 @@ def place_of(url: str) -> str:
 
 def _databases(graph: Graph) -> Iterator[str]:
     for node in graph.of_kind(GlueTableNode):
-        if place := GlueTableNode.of(node).home_place:
+        if place := node.home_place:
             yield place.database
     for view in _tableflow(graph):
         if "AWS_GLUE" in view.catalog_types and (place := view.expected_place):
@@ -190,7 +190,7 @@ def _databases(graph: Graph) -> Iterator[str]:
 
 
 def _buckets(graph: Graph) -> Iterator[str]:
-    locations = [GlueTableNode.of(node).text("storage_location") for node in graph.of_kind(GlueTableNode)]
+    locations = [node.storage_location for node in graph.of_kind(GlueTableNode)]
     for view in _tableflow(graph):
         if view.storage_kind in ("", "ByobAws"):
             locations.append(view.table_path)
@@ -202,7 +202,7 @@ def _buckets(graph: Graph) -> Iterator[str]:
 
 
 def _regions(graph: Graph) -> set[str]:
-    regions = {GlueTableNode.of(node).aws_region for node in graph.of_kind(GlueTableNode)}
+    regions = {node.aws_region for node in graph.of_kind(GlueTableNode)}
     return (regions | {view.text("region") for view in _tableflow(graph)}) - {""}
 
 

@@ -21,7 +21,6 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph, Node
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts, parts_of
 from lineage_bridge_dagster.spark.chains.freed_memory import release_freed
@@ -135,7 +134,7 @@ def _hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
         "environment_id": [node.environment_id for node in nodes],
         "cluster_id": [node.cluster_id for node in nodes],
         "schema_fields": schemas,
-        "stale_since": [NodeView.of(node).stale_since or None for node in nodes],
+        "stale_since": [node.stale_since or None for node in nodes],
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from lineage_bridge_dagster.lineage.model import EdgeType, Node
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
 from lineage_bridge_dagster.specs.graph_view import GraphView
 from lineage_bridge_dagster.specs.pages.phrases import plain, titled
@@ -83,7 +82,7 @@ def _sentence(view: GraphView, process_id: str, output_id: str) -> str:
         return sentence(f"that {titled(process)} writes {titled(output)} is inferred from the topic's name")
     if not sources:
         why = next((text for kind, text in _ENDS.items() if kind in kinds), "it is not known what it reads")
-        connector_class = plain(NodeView.of(process).connector_class or "(none)")
+        connector_class = plain(process.connector_class or "(none)")
         why = why.format_map({"class": connector_class, "output": titled(output)})
         return sentence(f"the lineage ends at {titled(process)}: {why}")
     if view.graph.edges[process_id, output_id, EdgeType.PRODUCES].inputs is not None:

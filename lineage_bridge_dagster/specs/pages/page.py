@@ -7,13 +7,7 @@ every load, so it is bounded text.
 from __future__ import annotations
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import (
-    GlueTableNode,
-    IcebergTableNode,
-    TopicNode,
-    is_glue_table,
-    is_iceberg_rest_table,
-)
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -34,7 +28,7 @@ def description(node: Node, context: NodeContext) -> str:
         case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY:
             details = (process.state(node), process.statement(node), feeds_table(node, context))
             return _page(process.first_line(node, context), *details, facts=process.facts(node, context))
-        case NodeType.CATALOG_TABLE if is_glue_table(node):
+        case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):
             glue_table = GlueTableNode.of(node)
             first, origin = table.first_line(glue_table, context), table.origin(node, context)
             if context.role is Role.CHAIN:
@@ -43,7 +37,7 @@ def description(node: Node, context: NodeContext) -> str:
             return _page(
                 first, table.absence(glue_table), origin, facts=facts, below=table.queries(glue_table)
             )
-        case NodeType.CATALOG_TABLE if is_iceberg_rest_table(node):
+        case NodeType.CATALOG_TABLE if isinstance(node, IcebergTableNode):
             other = IcebergTableNode.of(node)
             first, origin = iceberg_table.first_line(other, context), table.origin(node, context)
             if context.role is Role.CHAIN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import ConnectorNode, NodeView, StatementNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, StatementNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import fenced
 from lineage_bridge_dagster.specs.pages.open_points import own_lines
@@ -32,7 +32,7 @@ def first_line(process: Node, context: NodeContext) -> str:
     """`Flink statement enrich in prod, reads orders, writes enriched`."""
     text = f"{_KINDS[NodeType(process.node_type)]} {plain(process.label)}"
     if process.node_type == NodeType.CONNECTOR:
-        text += f" ({plain(NodeView.of(process).connector_class or 'connector')})"
+        text += f" ({plain(process.connector_class or 'connector')})"
     text += location(process)
     if sources := names(context.view.sources(process)):
         text += f", reads {sources}"

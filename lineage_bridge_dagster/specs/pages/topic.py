@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView, TableflowNode, TopicNode, is_glue_table
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import paragraph
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
@@ -30,7 +30,7 @@ def first_line(topic: Node, context: NodeContext) -> str:
     writers = names([source for source in sources if source.node_type != NodeType.KAFKA_TOPIC])
     mirrored = [source for source in sources if source.node_type == NodeType.KAFKA_TOPIC]
     text = f"Kafka topic {plain(topic.label)}{location(topic)}"
-    inferred = " (inferred from its name)" if NodeView.of(topic).writer else ""
+    inferred = " (inferred from its name)" if topic.writer else ""
     text += f", written by {writers}{inferred}" if writers else ""
     return text + (f", mirrors {names(mirrored)}{location(mirrored[0])}" if mirrored else "")
 
@@ -43,7 +43,7 @@ def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
         table
         for reader in readers
         for table in [reader, *view.targets(reader)]
-        if is_glue_table(table) and is_in_glue(table)
+        if isinstance(table, GlueTableNode) and is_in_glue(table)
     ]
     return {
         "Partitions": _partitions(topic),

@@ -13,7 +13,6 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.writers import is_inferred
 from lineage_bridge_dagster_tests.confluent.discovered import A, Run, node
 from lineage_bridge_dagster_tests.confluent.fake import (
@@ -96,7 +95,7 @@ def test_what_is_known_excludes_what_a_name_tells(
     assert writers(found, name) == case["writers"]
     assert datasets(found, name) == {*case["datasets"]}
     inferred = "inferred" in case["writers"].values()
-    marked = {one.label for one in found.graph.of_type(NodeType.KAFKA_TOPIC) if NodeView.of(one).writer}
+    marked = {one.label for one in found.graph.of_type(NodeType.KAFKA_TOPIC) if one.writer}
     assert (name in marked) is inferred
     edges = [edge for edge in found.graph.edges.values() if is_inferred(edge)]
     assert all(edge.confidence < 1 for edge in edges)
@@ -110,7 +109,7 @@ def case_of(name: str) -> Mapping[str, Any]:
 
 
 def warnings(found: Discovery, name: str) -> str:
-    return " ".join(NodeView.of(node(found, ids.connector_id(*A, name))).warnings)
+    return " ".join((node(found, ids.connector_id(*A, name))).warnings)
 
 
 def test_connector_says_which_topics_it_does_not_claim_and_why(run: Run, world: FakeConfluent) -> None:
@@ -135,7 +134,7 @@ def test_statement_that_cannot_be_read_again_still_excludes_a_name(run: Run, wor
     carried = carry_forward(alone, last)
     assert writers(carried, "shop.public.orders_enriched") == {"s": "known"}
     enriched = node(carried, ids.topic_id(*A, "shop.public.orders_enriched"))
-    assert NodeView.of(enriched).writer == ""
+    assert enriched.writer == ""
 
 
 def test_connector_names_no_subject_of_a_topic_that_it_does_not_write(run: Run, world: FakeConfluent) -> None:

@@ -16,7 +16,6 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES, carry_forward
 from lineage_bridge_dagster.lineage.columns import ColumnFlow, ColumnIndex, flows_of, further_columns_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.confluent.fake import (
@@ -252,7 +251,7 @@ def test_columns_are_kept_while_fields_or_descriptions_cannot_be_read(run: Run, 
         assert columns(changed) != columns(before)
         kept = carry_forward(changed, before)
         assert columns(kept) == columns(before)
-        assert NodeView.of(kept.graph.nodes[QUERY]).texts(STALE_ATTRIBUTES)
+        assert kept.graph.nodes[QUERY].texts(STALE_ATTRIBUTES)
     gone = run(contents([query(STAR)]))
     assert columns(carry_forward(gone, before)) == columns(gone) == {}
 

@@ -15,7 +15,6 @@ from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.chains import chains_of, to_json
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.nodes import NodeView
 from lineage_bridge_dagster.lineage.upstream import part_above
 from lineage_bridge_dagster.spark.chains.chain_update import Selection
 from lineage_bridge_dagster_tests.spark.chains.changes import changed
@@ -29,7 +28,7 @@ def chains(discovery: Discovery, coverage: Coverage) -> dict[str, Any]:
             name_of(chain.table),
             to_json(chain, "full"),
             [(hop.node.node_id, hop.node.environment_id, hop.node.cluster_id) for hop in chain.hops],
-            any(NodeView.of(hop.node).stale_since for hop in chain.hops),
+            any(hop.node.stale_since for hop in chain.hops),
             chain.incomplete_scopes,
         )
         for chain in chains_of(discovery.graph, coverage)
