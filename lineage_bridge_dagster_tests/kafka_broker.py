@@ -24,7 +24,7 @@ class ConfiguredBroker(BrokerProcess):
         return {**BrokerProcess.properties(self, data), **self.further}
 
 
-class BrokerProcess:
+class RestartableBroker:
     """A broker that can be stopped and started again, with its data and on its port.
 
     Args:
@@ -68,8 +68,8 @@ class BrokerProcess:
 
 @contextmanager
 def running_broker(folder: Path, **properties: str) -> Iterator[BrokerProcess]:
-    """Start a broker with its data in a folder, and stop it at the end; see `BrokerProcess`."""
-    process = BrokerProcess(folder, **properties)
+    """Start a broker with its data in a folder, and stop it at the end; see `RestartableBroker`."""
+    process = RestartableBroker(folder, **properties)
     try:
         process.start()
         yield process.broker

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.dagster_ui import eventually
-from lineage_bridge_dagster_tests.kafka_broker import BrokerProcess
+from lineage_bridge_dagster_tests.kafka_broker import RestartableBroker
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ PATIENT, IMPATIENT = 60.0, 1.0
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
-    process = BrokerProcess(tmp_path_factory.mktemp("broker"))
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableBroker]:
+    process = RestartableBroker(tmp_path_factory.mktemp("broker"))
     try:
         process.start()
         yield process
@@ -107,14 +107,14 @@ class Run:
 
 
 @pytest.fixture
-def cluster(process: BrokerProcess, database: str) -> Cluster:
+def cluster(process: RestartableBroker, database: str) -> Cluster:
     found = Cluster(Bootstrap.parse(process.broker.address), database)
     found.create(found.topic, max_message_bytes=str(2 * TEN_MEGABYTES))
     return found
 
 
 def test_restart_between_two_steps_fails_the_topic_for_now(
-    process: BrokerProcess, cluster: Cluster, spark: SparkSession, database: str
+    process: RestartableBroker, cluster: Cluster, spark: SparkSession, database: str
 ) -> None:
     run = Run(spark, cluster, database)
     cluster.produce(b"1")
@@ -135,7 +135,7 @@ def test_restart_between_two_steps_fails_the_topic_for_now(
 
 
 def test_restart_within_a_step_is_waited_for(
-    process: BrokerProcess, cluster: Cluster, spark: SparkSession, database: str
+    process: RestartableBroker, cluster: Cluster, spark: SparkSession, database: str
 ) -> None:
     run = Run(spark, cluster, database)
     cluster.produce(b"1")
