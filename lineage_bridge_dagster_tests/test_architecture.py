@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "catalogs": {"config", "lineage"},
     "sql": {"jars", "lineage"},
     "confluent": {"config", "jars", "lineage", "schemas", "sql"},
+    "impact": {"confluent", "lineage", "schemas", "sql"},
     "settings": {"catalogs", "config", "confluent", "dagster_internals"},
     "discovery": {"catalogs", "config", "confluent", "lineage", "settings", "sql"},
     "specs": {"catalogs", "config", "dagster_internals", "lineage"},
@@ -54,13 +55,14 @@ ALLOWED["embedded"] = {
     "catalogs", "config", "confluent", "discovery", "jars", "lineage", "schemas", "settings", "spark", "sql",
     "topic_to_iceberg",
 }  # fmt: skip
-ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {"collector", "embedded", "operations"}
+ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {"collector", "embedded", "impact", "operations"}
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {
     "redaction": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
     "lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
     "schemas": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
+    "impact": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
 }
 
 

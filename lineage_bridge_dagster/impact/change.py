@@ -1,0 +1,215 @@
+"""What is to change: one record for each kind of change. A Terraform plan is a list of them.
+
+The records and `change_of_json` are stable: commands and the reader of Terraform plans build on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
+from lineage_bridge_dagster.schemas.schemas import AVRO
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """A schema is registered as the next version of a subject.
+
+    Attributes:
+        subject: The subject, by TopicNameStrategy `{topic}-key` or `{topic}-value`.
+        text: The schema.
+        type: `AVRO`, `JSON` or `PROTOBUF`.
+        references: The schemas that it imports, as in `RegisteredSchema`.
+    """
+
+    subject: str
+    text: str
+    type: str = AVRO
+    references: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompatibilityChange:
+    """A subject gets another compatibility mode; None: back to the default."""
+
+    subject: str
+    mode: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectDrop:
+    """All versions of a subject are deleted."""
+
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropNode:
+    """A node is deleted: a topic, a statement, a connector, a Glue table, a view or an outside dataset."""
+
+    node: NodeRef
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    """A column of an outside dataset, or of a Glue table, is dropped."""
+
+    node: NodeRef
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementChange:
+    """A Flink statement is submitted; one of its name is replaced and starts without its state.
+
+    With unchanged SQL that is a replacement, too: Terraform replaces a statement when its endpoint changes.
+    """
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatementStop:
+    """A running statement stops but keeps its state (Terraform: `stopped = true`)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorChange:
+    """A connector is created or gets another configuration, which is given whole.
+
+    Attributes:
+        name: Its name.
+        config: The whole configuration.
+        type: `source` or `sink`; empty: as before, else by its class.
+    """
+
+    name: str
+    config: Mapping[str, str] = field(hash=False)
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorPause:
+    """A connector is paused (Terraform: `status = "PAUSED"`)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChange:
+    """A topic is created, configured, or deleted and created again.
+
+    Attributes:
+        name: Its name.
+        config: Its whole configuration to come: `partitions`, `cleanup.policy`, `retention.ms`, ...
+        recreated: Whether its records are deleted, as if fewer partitions are asked for.
+    """
+
+    name: str
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    recreated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableflowChange:
+    """Tableflow is enabled for a topic, configured, or replaced with a new table.
+
+    Attributes:
+        topic: The topic.
+        mode: `APPEND` or `UPSERT`; None: unchanged.
+        on_error: `SUSPEND`, `SKIP` or `LOG`; None: unchanged.
+        suspended: Whether it no longer writes.
+        recreated: Whether the table is deleted and created again.
+    """
+
+    topic: str
+    mode: str | None = None
+    on_error: str | None = None
+    suspended: bool = False
+    recreated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableflowDrop:
+    """Tableflow is disabled for a topic."""
+
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorStop:
+    """A mirror topic no longer follows its source (Terraform: destroyed, paused, failed over or promoted)."""
+
+    topic: str
+
+
+Change = (
+    SchemaChange
+    | CompatibilityChange
+    | SubjectDrop
+    | DropNode
+    | DropColumn
+    | StatementChange
+    | StatementStop
+    | ConnectorChange
+    | ConnectorPause
+    | TopicChange
+    | TableflowChange
+    | TableflowDrop
+    | MirrorStop
+)
+
+
+def change_of_json(document: Mapping[str, Any]) -> Change:
+    """Read a change as commands take it; a Terraform plan is read elsewhere.
+
+    Args:
+        document: An object with `kind` and, for a kind of `schema`, `subject`, `type`, `schema`; of `drop`,
+            `what` and `name`, or `of` and `column` for a column; of `statement`, `name`, `sql`; of
+            `connector`, `name`, `config`.
+
+    Raises:
+        LineageBridgeError: It has another shape, or names no kind of change.
+    """
+    try:
+        match document["kind"]:
+            case "schema":
+                references = ((each["name"], each["schema"]) for each in document.get("references", ()))
+                return SchemaChange(
+                    document["subject"], document["schema"], document.get("type", AVRO), tuple(references)
+                )
+            case "drop" if document["what"] == "column":
+                return DropColumn(*_column(document))
+            case "drop" if document["what"] == "subject":
+                return SubjectDrop(document["name"])
+            case "drop" if document["what"] == "tableflow":
+                return TableflowDrop(document["name"])
+            case "drop":
+                return DropNode(NodeRef(NodeKind(document["what"]), document["name"]))
+            case "statement":
+                return StatementChange(document["name"], document["sql"])
+            case "connector":
+                return ConnectorChange(document["name"], document["config"], document.get("type", ""))
+            case kind:
+                raise LineageBridgeError(
+                    f"{kind!r} is no kind of change.",
+                    hint="Kinds: schema, drop, statement, connector, terraform_plan.",
+                )
+    except (KeyError, TypeError, ValueError) as error:
+        raise LineageBridgeError(
+            f"The file holds no change: {error!r}.",
+            hint="Give a JSON object with `kind` and the fields of that kind.",
+        ) from error
+
+
+def _column(document: Mapping[str, Any]) -> tuple[NodeRef, str]:
+    if "of" in document:
+        return NodeRef.parse(document["of"]), document["column"]
+    dataset, _, column = document["name"].rpartition(".")
+    return NodeRef(NodeKind.DATASET, dataset), column

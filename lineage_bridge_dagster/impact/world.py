@@ -1,0 +1,235 @@
+"""What exists before a change: topics with their schemas, and everything that reads or writes them.
+
+The records and `World.of_json` are stable: commands and outputs build on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple, Self
+
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
+
+BACKWARD = "BACKWARD"
+"""The compatibility mode of a subject without one of its own: the default of Schema Registry."""
+
+RUNNING = "RUNNING"
+
+
+class NodeKind(StrEnum):
+    """Kinds of nodes that a change can affect."""
+
+    TOPIC = "topic"
+    STATEMENT = "statement"
+    CONNECTOR = "connector"
+    GLUE = "glue"
+    VIEW = "view"
+    DATASET = "dataset"
+
+
+class NodeRef(NamedTuple):
+    """A node by its kind and name, such as `topic : orders`.
+
+    Attributes:
+        kind: What it is.
+        name: A topic's, statement's or connector's name; `{database}.{table}` of a Glue table or a view; an
+            outside dataset as the OpenLineage spec names it.
+        node_id: Its id in a stored discovery, where names of different clusters may be equal; else empty.
+    """
+
+    kind: NodeKind
+    name: str
+    node_id: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} : {self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text form.
+
+        Raises:
+            LineageBridgeError: It is no `<kind> : <name>`.
+        """
+        kind, separator, name = text.partition(" : ")
+        if not separator or kind not in frozenset(NodeKind) or not name:
+            raise LineageBridgeError(
+                f"{text!r} names no node.", hint=f"Write `<kind> : <name>`; kinds: {', '.join(NodeKind)}."
+            )
+        return cls(NodeKind(kind), name)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlJob:
+    """A Flink statement, created under the latest schemas of its world.
+
+    Attributes:
+        name: Its name.
+        sql: Its text.
+        phase: `RUNNING`, or `COMPLETED` for a DDL statement of the past, as the API shows it.
+        owner: Whom to tell; empty if nobody is known.
+    """
+
+    name: str
+    sql: str
+    phase: str = RUNNING
+    owner: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it still processes records; a phase that is unknown counts as running."""
+        return self.phase not in ("COMPLETED", "STOPPED", "FAILED", "DELETED")
+
+
+@dataclass(frozen=True, slots=True)
+class TableflowTable:
+    """A topic's Iceberg table in Glue, which Tableflow writes.
+
+    Attributes:
+        topic: The topic.
+        mode: `APPEND` or `UPSERT`.
+        database: The Glue database.
+        on_error: What Tableflow does with a record that it cannot write: `SUSPEND` (its default), `SKIP` or
+            `LOG`.
+    """
+
+    topic: str
+    mode: str = "APPEND"
+    database: str = ""
+    on_error: str = "SUSPEND"
+
+    @property
+    def ref(self) -> NodeRef:
+        return NodeRef(NodeKind.GLUE, f"{self.database}.{self.topic}")
+
+
+@dataclass(frozen=True, slots=True)
+class AthenaView:
+    """A view in Athena: its name, and the query that it stores."""
+
+    database: str
+    name: str
+    sql: str
+
+    @property
+    def ref(self) -> NodeRef:
+        return NodeRef(NodeKind.VIEW, f"{self.database}.{self.name}")
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything that a change may affect, in one environment and one cluster.
+
+    Attributes:
+        topics: Names of topics, in order.
+        topic_configs: Topic -> its settings: `partitions`, `cleanup.policy`, `retention.ms`, ...
+        schemas: Subject (TopicNameStrategy) -> all its versions, oldest first.
+        compatibility: Subject -> its compatibility mode; see `compatibility_of`.
+        statements: Name -> statement, in the order of creation.
+        connectors: Name -> connector.
+        tableflow: Tables that Tableflow writes.
+        views: Athena views.
+        owners: Text form of a node -> whom to tell.
+        environment: Name or id of the environment, which may qualify tables in SQL.
+        cluster: Name or id of the cluster, likewise.
+    """
+
+    topics: tuple[str, ...] = ()
+    topic_configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    schemas: Mapping[str, SubjectSchemas] = field(default_factory=dict)
+    compatibility: Mapping[str, str] = field(default_factory=dict)
+    statements: Mapping[str, SqlJob] = field(default_factory=dict)
+    connectors: Mapping[str, ConnectorRecord] = field(default_factory=dict)
+    tableflow: tuple[TableflowTable, ...] = ()
+    views: tuple[AthenaView, ...] = ()
+    owners: Mapping[str, str] = field(default_factory=dict)
+    environment: str = ""
+    cluster: str = ""
+
+    def compatibility_of(self, subject: str) -> str:
+        """The mode under which a new version of a subject is checked."""
+        return self.compatibility.get(subject, BACKWARD)
+
+    def subject(self, name: str) -> SubjectSchemas:
+        """A subject's schemas; none if it does not exist."""
+        return self.schemas.get(name) or SubjectSchemas(name)
+
+    @classmethod
+    def of_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read a world as commands take it.
+
+        Args:
+            document: An object with any of `environment`, `cluster`, `topics` (names), `topic_configs`,
+                `schemas` (`subject`, `type`, `version`, `schema`, `references`), `compatibility` (subject ->
+                mode), `statements` (`name`, `sql`, `phase`), `connectors` (`name`, `type`, `config`),
+                `tableflow` (`topic`, `mode`, `database`), `views` (`database`, `name`, `sql`) and `owners`
+                (`<kind> : <name>` -> owner).
+
+        Raises:
+            LineageBridgeError: It has another shape.
+        """
+        try:
+            return cls(
+                topics=tuple(document.get("topics", ())),
+                topic_configs=dict(document.get("topic_configs", {})),
+                schemas=_subjects(document.get("schemas", ())),
+                compatibility=dict(document.get("compatibility", {})),
+                statements={
+                    each["name"]: SqlJob(each["name"], each["sql"], each.get("phase", RUNNING))
+                    for each in document.get("statements", ())
+                },
+                connectors={
+                    each["name"]: ConnectorRecord(
+                        each["name"], each.get("type", ""), each.get("id"), each["config"]
+                    )
+                    for each in document.get("connectors", ())
+                },
+                tableflow=tuple(
+                    TableflowTable(
+                        each["topic"],
+                        each.get("mode", "APPEND").upper(),
+                        each.get("database", ""),
+                        each.get("on_error", "SUSPEND").upper(),
+                    )
+                    for each in document.get("tableflow", ())
+                ),
+                views=tuple(
+                    AthenaView(each["database"], each["name"], each["sql"])
+                    for each in document.get("views", ())
+                ),
+                owners=dict(document.get("owners", {})),
+                environment=document.get("environment", ""),
+                cluster=document.get("cluster", ""),
+            )
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise LineageBridgeError(
+                f"The file holds no world: {error!r}.",
+                hint="Give a JSON object with topics, schemas, statements, connectors, tableflow and views.",
+            ) from error
+
+
+def _subjects(schemas: Iterable[Mapping[str, Any]]) -> dict[str, SubjectSchemas]:
+    """The versions of each subject, oldest first."""
+    versions: dict[str, list[RegisteredSchema]] = {}
+    for number, each in enumerate(schemas, start=1):
+        versions.setdefault(each["subject"], []).append(
+            RegisteredSchema(
+                id=int(each.get("id", number)),
+                text=each["schema"],
+                type=each.get("type", AVRO),
+                version=int(each.get("version", 1)),
+                references=_references(each.get("references", ())),
+            )
+        )
+    return {
+        subject: SubjectSchemas(subject, tuple(sorted(found, key=lambda schema: schema.version)))
+        for subject, found in versions.items()
+    }
+
+
+def _references(references: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((each["name"], each["schema"]) for each in references)
