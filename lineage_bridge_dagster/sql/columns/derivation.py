@@ -74,6 +74,7 @@ def derive_columns(
     *,
     outputs: bool = False,
     registry: Registry | None = None,
+    details: bool = False,
 ) -> list[TextColumns]:
     """Column lineage of each text; paths are canonical, as from `expand_views`.
 
@@ -84,6 +85,8 @@ def derive_columns(
         index: Names of clusters, so that a table named by display name and by id is one table.
         outputs: Whether to return the columns of each query, too.
         registry: Instead of `schemas`, the columns with all that is known of them.
+        details: Whether the columns in `TextColumns.statements` have formulas and uses, and fields of rows
+            are told apart there.
     """
     index = index or NameIndex()
     resolved = [list(_with_views(text, index)) for text in texts]
@@ -93,7 +96,7 @@ def derive_columns(
             if statement.tree is not None:
                 tables.foresee(statement.tree, statement.canonical)
     views = ViewCatalog.of((statement.statement, view) for text in resolved for statement, view in text)
-    deriver = _Deriver(tables, views, outputs)
+    deriver = _Deriver(tables, views, outputs, details)
     return [deriver.derive(text) for text in resolved]
 
 
@@ -143,6 +146,7 @@ class _Deriver:
         tables: Tables as the statements so far have left them.
         views: Views likewise.
         outputs: Whether to derive the columns of each query, too.
+        details: Whether to derive formulas and uses, too.
         version: Raised when a view changes, for all views derived before are then outdated.
         depth: Views that are being derived, one inside another.
     """
@@ -150,6 +154,7 @@ class _Deriver:
     tables: TableCatalog
     views: ViewCatalog[_View]
     outputs: bool
+    details: bool = False
     version: int = 0
     depth: int = 0
 
@@ -210,6 +215,7 @@ class _Deriver:
             self._columns,
             lambda path: self.tables.models.get(canonical(path)),
             canonical,
+            self.details,
         )
 
     def _columns(self, path: TablePath) -> Relation | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from lineage_bridge_dagster.lineage.columns import How, stronger
-from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
+from lineage_bridge_dagster.sql.columns.origins import Origin, field_of, merged, through
 from lineage_bridge_dagster.sql.columns.relations import Relation, origin_of, type_of
 from lineage_bridge_dagster.sql.columns.scopes import QueryScope
 from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of, field_type, item_type
@@ -94,6 +94,9 @@ class ExpressionReader:
                     window = (windows or {}).get(tree.path(window)[-1], ABSENT)
                 pending.extend((part, How.EXPRESSION) for part in self._window(window, windows or {}))
                 pending.append((tree.child(node, 0), how))
+            elif kind == "DOT" and (name := tree.path(tree.child(node, 1))):
+                row = self.origin(tree.child(node, 0), scope, queries, keys=keys, windows=windows)
+                found.append(through(field_of(row, name[-1]), how))
             elif kind == "OTHER_FUNCTION" and scope.time is not None and self._is_match_time(node):
                 found.append(through(scope.time, stronger(how, How.EXPRESSION)))
             elif kind != "EXISTS":
@@ -108,8 +111,6 @@ class ExpressionReader:
         at_least_expression = How.EXPRESSION if how is How.IDENTITY else how
         if kind in ("AS", "ARGUMENT_ASSIGNMENT", "FINAL", "RUNNING"):
             return [(child, how) for child in children[:1]]
-        if kind == "DOT":
-            return [(child, at_least_expression) for child in children[:1]]
         name = tree.name(node).upper() if node != ABSENT else ""
         if kind == "FILTER":
             # Its condition selects rows, as WHERE does.

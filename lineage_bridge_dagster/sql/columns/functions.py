@@ -30,7 +30,7 @@ Outputs = tuple[tuple[str, SqlType | None], ...]
 Models = Callable[[TablePath], Outputs | None]
 """A model -> its outputs, None when no known statement creates it."""
 
-_WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
+WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # Functions of a model. Given a table they return its columns, too.
 _MODEL_FUNCTIONS = frozenset({"ML_PREDICT", "AI_COMPLETE", "AI_EMBEDDING"})
@@ -110,7 +110,7 @@ def function_relation(arguments: Arguments, origin: Callable[[int], Origin], mod
     """
     name = arguments.name.upper()
     tables = list(arguments.tables())
-    if name in _WINDOWS and tables:
+    if name in WINDOWS and tables:
         return _window(arguments, tables[0][0])
     if name in _MODEL_FUNCTIONS:
         return _model(arguments, tables[0][0] if tables else None, origin, models)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.expressions import ExpressionReader, Queries
-from lineage_bridge_dagster.sql.columns.functions import Arguments, Models, function_relation
-from lineage_bridge_dagster.sql.columns.origins import Origin, merged, through
+from lineage_bridge_dagster.sql.columns.formulas import (
+    FormulaReader,
+    clause_with_uses,
+    relation_formula,
+    row_uses,
+    shortened,
+    with_uses,
+)
+from lineage_bridge_dagster.sql.columns.functions import WINDOWS, Arguments, Models, function_relation
+from lineage_bridge_dagster.sql.columns.origins import Origin, Use, field_of, merged, through, united_uses
 from lineage_bridge_dagster.sql.columns.relations import (
     MAX_COLUMNS,
     TOO_MANY,
@@ -16,6 +25,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
     UnknownColumns,
     named,
     opaque,
+    origin_of,
     renamed,
     united,
 )
@@ -50,15 +60,17 @@ class QueryReader:
         tree: The statement.
         tables: Looks up the tables and views that it names.
         models: Looks up the outputs of the models that it names.
+        details: Whether to derive formulas and uses (see `Origin`), too.
     """
 
-    def __init__(self, tree: Tree, tables: Tables, models: Models) -> None:
+    def __init__(self, tree: Tree, tables: Tables, models: Models, *, details: bool = False) -> None:
         self._tree = tree
         self._tables = tables
         self._models = models
         self._depth = 0
         self._known: dict[int, tuple[Queries, QueryScope | None, Relation]] = {}
         self.expressions = ExpressionReader(tree, self.relation)
+        self._formulas = FormulaReader(tree, self.relation) if details else None
 
     def relation(
         self, node: int, queries: Queries | None = None, outer: QueryScope | None = None
@@ -92,18 +104,26 @@ class QueryReader:
         if kind == "SELECT":
             return self._select(node, queries, outer)
         if kind == "ORDER_BY":
-            return self.relation(tree.child(node, 0), queries, outer)
+            ordered = self.relation(tree.child(node, 0), queries, outer)
+            limit = ",".join(tree.literals(node).values()) if self._formulas else ""
+            return with_uses(ordered, [Use("order", f"LIMIT {limit}")] if limit else ())
         if kind == "WITH":
             return self._with(node, queries, outer)
         if kind == "UNION" or kind == "INTERSECT":
             branches = self._branches(node, kind)
-            return united([self.relation(branch, queries, outer) for branch in branches])
+            found = united([self.relation(branch, queries, outer) for branch in branches])
+            # UNION ALL keeps all rows.
+            return found if tree.name(node) == "UNION ALL" else self._selected(found, tree.name(node))
         if kind == "EXCEPT":
             # The values are the left side's; the right side only selects among them.
-            left = node
+            left, right = node, []
             while tree.kind(left) == "EXCEPT":
-                left = tree.child(left, 0)
-            return self.relation(left, queries, outer)
+                left, other = tree.children(left)[:2]
+                right.append(other)
+            found = self.relation(left, queries, outer)
+            if self._formulas is None:
+                return found
+            return self._selected(found, "EXCEPT", *(self.relation(each, queries, outer) for each in right))
         if kind == "VALUES":
             scope = QueryScope(FromClause(), outer)
             rows = [
@@ -118,6 +138,14 @@ class QueryReader:
     def _value(self, node: int, scope: QueryScope, queries: Queries) -> KnownColumn:
         origin = self.expressions.origin(node, scope, queries)
         return KnownColumn(None, origin, type=self.expressions.type(node, scope, queries))
+
+    def _selected(self, relation: Relation, name: str, *others: Relation) -> Relation:
+        """A relation whose rows a set operation selects."""
+        if self._formulas is None:
+            return relation
+        sources = merged(origin_of(column) for other in (relation, *others) for column in other).sources
+        formulas = ";".join(relation_formula(other) for other in others)
+        return with_uses(relation, [Use("set", shortened(f"{name}({formulas})"), sources)])
 
     def _branches(self, node: int, kind: str) -> list[int]:
         """Operands of `a UNION b UNION c ...`; generated chains are too long for recursion."""
@@ -168,20 +196,56 @@ class QueryReader:
             if (path := tree.path(tree.child(window, 0)))
         }
         keys = self._group_keys(children[3])
+        uses = self._uses(node, scope, queries) if self._formulas else ()
+        counted = united_uses(origin_of(column) for column in source.star)
         items: list[tuple[KnownColumn | UnknownColumns, bool]] = []
-        for item in tree.children(children[1]):
+        for position, item in enumerate(tree.children(children[1])):
             path = tree.path(item)
             if path and path[-1] == "":
                 star = source.star if len(path) == 1 else scope.star_of(path[:-1])
-                items.extend((column, False) for column in star)
+                items.extend((column, False) for column in with_uses(star, uses))
             else:
                 name, aliased = self._item_name(item)
                 origin = self.expressions.origin(item, scope, queries, keys=keys, windows=windows)
+                if self._formulas:
+                    formula = self._item_formula(children[1], position, scope, queries, windows)
+                    own = (*origin.uses, *uses) if origin.sources or formula[:1] == "#" else (*counted, *uses)
+                    origin = replace(origin, formula=formula, uses=tuple(dict.fromkeys(own)))
                 field = KnownColumn(name, origin, type=self.expressions.type(item, scope, queries))
                 items.append((field, aliased))
             if len(items) > MAX_COLUMNS:
                 return opaque(TOO_MANY)
         return named(items)
+
+    def _item_formula(
+        self, items: int, at: int, scope: QueryScope, queries: Queries, windows: Mapping[str, int]
+    ) -> str:
+        literal = self._tree.literals(items).get(at)
+        if literal is not None or self._formulas is None:
+            return f"#{literal}"
+        return self._formulas.formula(self._tree.child(items, at), scope, queries, windows)
+
+    def _uses(self, node: int, scope: QueryScope, queries: Queries) -> tuple[Use, ...]:
+        """What decides on the rows of a SELECT: WHERE, GROUP BY, HAVING, DISTINCT, and its FROM."""
+        tree, children = self._tree, self._tree.children(node)
+        found = list(row_uses(scope.source.star))
+        for clause in (children[2], children[4], children[6]):
+            found += self._conditions("filter", clause, scope, queries)
+        for key in tree.children(children[3]):
+            found.append(self._use("group", key, scope, queries))
+        if tree.note(node).startswith("DISTINCT"):
+            found.append(Use("distinct", "DISTINCT"))
+        return tuple(dict.fromkeys(found))
+
+    def _conditions(self, role: str, clause: int, scope: QueryScope, queries: Queries) -> list[Use]:
+        """Each condition of a clause; a literal one has none."""
+        if self._formulas is None:
+            return []
+        return [self._use(role, part, scope, queries) for part in self._formulas.conjuncts(clause)]
+
+    def _use(self, role: str, node: int, scope: QueryScope, queries: Queries) -> Use:
+        formula = self._formulas.formula(node, scope, queries) if self._formulas else ""
+        return Use(role, formula, self.expressions.origin(node, scope, queries).sources)
 
     def _item_name(self, node: int) -> tuple[str | None, bool]:
         """Name of a select item, and whether it is an alias."""
@@ -261,7 +325,14 @@ class QueryReader:
             def origin(node: int) -> Origin:
                 return self.expressions.origin(node, scope, queries)
 
-            return _single(function_relation(arguments, origin, self._models))
+            found = function_relation(arguments, origin, self._models)
+            if self._formulas and arguments.name.upper() in WINDOWS:
+                # A window decides on the rows by its time column and by its literals.
+                literals = ",".join(tree.literals(first).values())
+                time = merged(origin_of(column) for column in found[-1:])
+                formula = f"{arguments.name.upper()}({time.formula},{literals})"
+                found = with_uses(found, [Use("window", formula, time.sources)])
+            return _single(found)
         if kind == "MATCH_RECOGNIZE":
             return _single(self._match(node, queries, outer))
         if kind in QUERIES:
@@ -298,10 +369,35 @@ class QueryReader:
             using: list[str] = []
             if kind.endswith("USING"):
                 using = tree.names(tree.children(tree.child(join, 5)))
+            if self._formulas:
+                left, right = self._with_join(join, left, right, using, queries, lateral or outer)
             left = joined(left, right, kind, using)
             if len(left.star) > MAX_COLUMNS:
                 left = FromClause(left.items, opaque(TOO_MANY))
         return left
+
+    def _with_join(
+        self,
+        join: int,
+        left: FromClause,
+        right: FromClause,
+        using: Sequence[str],
+        queries: Queries,
+        outer: QueryScope | None,
+    ) -> tuple[FromClause, FromClause]:
+        """The two sides, with the join as what decides on the columns of the side that it adds."""
+        tree = self._tree
+        kind = tree.name(join)
+        both = QueryScope(FromClause((*left.items, *right.items), (*left.star, *right.star)), outer)
+        uses = self._conditions("join", tree.child(join, 5), both, queries) if not using else []
+        sides = (QueryScope(left), QueryScope(right))
+        keys = [side.resolve((name,)).origin.sources for name in using for side in sides]
+        sources = tuple(dict.fromkeys(source for found in keys for source in found))
+        # Flink has no difference between the two ways to write an inner join.
+        how = kind.replace("CROSS NONE", "COMMA NONE")
+        uses.append(Use("join", f"{how}({','.join(using)})", sources))
+        full = kind.removeprefix("NATURAL ").startswith(("RIGHT", "FULL"))
+        return clause_with_uses(left, uses) if full else left, clause_with_uses(right, uses)
 
     def _unnest(self, node: int, queries: Queries, scope: QueryScope) -> Relation:
         children = self._tree.children(node)
@@ -316,7 +412,10 @@ class QueryReader:
                 # Whatever their names: each column's values are the collection's.
                 items.append((UnknownColumns(origin=element), False))
             else:
-                items.extend((KnownColumn(name, element, type=kind), False) for name, kind in of)
+                items.extend(
+                    (KnownColumn(name, field_of(element, name) if name else element, type=kind), False)
+                    for name, kind in of
+                )
         return named([*items, *((field, False) for field in ordinality)])
 
     def _match(self, node: int, queries: Queries, outer: QueryScope | None) -> Relation:
@@ -324,7 +423,7 @@ class QueryReader:
         tree = self._tree
         children = tree.children(node)
         source = self._from(children[0], queries, outer)
-        definitions = (tree.child(definition, 1) for definition in tree.children(children[_DEFINE]))
+        definitions = [tree.child(definition, 1) for definition in tree.children(children[_DEFINE])]
         variables = self._identifiers([children[_PATTERN], children[_SUBSET], *definitions], qualified=True)
         order = tree.children(children[_ORDER])
         time = self.expressions.origin(order[0], QueryScope(source), queries) if order else None
@@ -337,7 +436,11 @@ class QueryReader:
         for measure in tree.children(children[_MEASURES]):
             name, aliased = self._item_name(measure)
             items.append((KnownColumn(name, self.expressions.origin(measure, scope, queries)), aliased))
-        return named(items)
+        if self._formulas is None:
+            return named(items)
+        parts = [children[_PATTERN], children[_SUBSET], *children[_PARTITION : _ORDER + 1], *definitions]
+        uses = [self._use("filter", part, scope, queries) for part in parts if part != ABSENT]
+        return with_uses(named(items), [*row_uses(source.star), *uses])
 
 
 def _single(relation: Relation) -> FromClause:

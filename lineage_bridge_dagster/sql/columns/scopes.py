@@ -9,7 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.lineage.columns import How
-from lineage_bridge_dagster.sql.columns.origins import Origin, column_of, merged, partly, through, unknown
+from lineage_bridge_dagster.sql.columns.origins import (
+    Origin,
+    column_of,
+    field_of,
+    merged,
+    partly,
+    through,
+    unknown,
+)
 from lineage_bridge_dagster.sql.columns.relations import (
     KnownColumn,
     Relation,
@@ -93,7 +101,7 @@ class QueryScope:
         row = self.resolve(qualifier)
         origin = through(row.origin, How.EXPRESSION)
         if row.type is not None and row.type.kind == "ROW":
-            return tuple(KnownColumn(name, origin, type=of) for name, of in row.type.parts)
+            return tuple(KnownColumn(name, field_of(origin, name), type=of) for name, of in row.type.parts)
         return (UnknownColumns(origin=partly(origin, f"the fields of {shown(qualifier)} are unknown")),)
 
     def _levels(self) -> Iterator[QueryScope]:
@@ -174,10 +182,10 @@ def _nested(field: KnownColumn, path: TablePath) -> KnownColumn:
     """A field of a row column, by its path within the row."""
     if not path:
         return field
-    of = field.type
+    of, origin = field.type, field.origin
     for name in path:
-        of = field_type(of, name)
-    return KnownColumn(path[-1], through(field.origin, How.EXPRESSION), type=of)
+        of, origin = field_type(of, name), field_of(origin, name)
+    return KnownColumn(path[-1], origin, type=of)
 
 
 def _column_of(item: FromItem, name: str) -> KnownColumn:

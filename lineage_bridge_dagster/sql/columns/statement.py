@@ -15,6 +15,7 @@ from lineage_bridge_dagster.sql.columns.origins import (
     CONSTANT,
     ColumnOrigin,
     Origin,
+    Use,
     column_of,
     merged,
     unknown,
@@ -30,10 +31,12 @@ from lineage_bridge_dagster.sql.columns.relations import (
     opaque,
     renamed,
     shown,
+    type_of,
     unknown_columns,
 )
 from lineage_bridge_dagster.sql.columns.scopes import FromClause, FromItem, QueryScope
 from lineage_bridge_dagster.sql.columns.tables import HIDDEN, RAW_KEY, TableColumn, columns_of, created
+from lineage_bridge_dagster.sql.columns.types import SqlType
 from lineage_bridge_dagster.sql.flink.tables import readable_kind
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
@@ -58,12 +61,18 @@ class ColumnLineage:
         column: Its column.
         sources: Columns that it derives from; none for a literal or `COUNT(*)`.
         open: Why it may derive from other columns, too; empty when it does not.
+        formula: As in `Origin`, if details are derived.
+        uses: Likewise.
+        type: Its value's type as far as it is known, likewise.
     """
 
     table: TablePath
     column: str
     sources: tuple[ColumnOrigin, ...] = ()
     open: str = ""
+    formula: str = ""
+    uses: tuple[Use, ...] = ()
+    type: SqlType | None = None
 
     @property
     def complete(self) -> bool:
@@ -90,7 +99,10 @@ class Writer:
     @classmethod
     def of(cls, kind: str, path: TablePath, columns: Iterable[tuple[str, Origin]], reason: str = "") -> Self:
         """A writer of columns by their names."""
-        lineage = (ColumnLineage(path, name, origin.sources, origin.open) for name, origin in columns)
+        lineage = (
+            ColumnLineage(path, name, origin.sources, origin.open, origin.formula, origin.uses)
+            for name, origin in columns
+        )
         return cls(kind, path, tuple(lineage), reason)
 
     @classmethod
@@ -114,6 +126,7 @@ class StatementContext:
         views: Columns of views.
         models: Outputs of models.
         canonical: Name as written -> the path used for lookups and in the result.
+        details: Whether to derive formulas and uses, and to tell fields of rows apart.
     """
 
     tables: Tables
@@ -121,6 +134,7 @@ class StatementContext:
     views: Views
     models: Models
     canonical: Callable[[TablePath], TablePath]
+    details: bool = False
 
     def table(self, name: TablePath) -> FromItem:
         """Look up a table or view that is read."""
@@ -133,13 +147,17 @@ class StatementContext:
             return FromItem(name[-1], name, (UnknownColumns(path),), path)
         star, hidden = (
             tuple(
-                KnownColumn(c.name, column_of(path, c.name), type=c.type)
+                KnownColumn(c.name, self._origin(path, c.name), type=c.type)
                 for c in columns
                 if (c.how == HIDDEN) is is_hidden
             )
             for is_hidden in (False, True)
         )
         return FromItem(name[-1], name, star, path, hidden)
+
+    def _origin(self, path: TablePath, column: str) -> Origin:
+        origin = column_of(path, column)
+        return replace(origin, formula=".".join((*path, column)), is_field=True) if self.details else origin
 
 
 def written_columns(tree: Tree, context: StatementContext) -> tuple[Writer, ...]:
@@ -185,7 +203,7 @@ def created_columns(tree: Tree, context: StatementContext) -> list[TableColumn] 
 
 def _derive(tree: Tree, query: int, context: StatementContext) -> Relation:
     try:
-        return QueryReader(tree, context.table, context.models).relation(query)
+        return QueryReader(tree, context.table, context.models, details=context.details).relation(query)
     except RecursionError:
         # The caller's stack was nearly full.
         return opaque("its query is nested too deeply")
@@ -210,7 +228,11 @@ def _writer(tree: Tree, node: int, context: StatementContext) -> Writer | None:
     names, relation = found
     partitions = ((name, CONSTANT) for name in tree.path(tree.child(node, 3)))
     columns = (*partitions, *zip(names, aligned(relation, len(names)), strict=True))
-    return Writer.of(shown_kind, path, columns)
+    writer = Writer.of(shown_kind, path, columns)
+    if not context.details or len(relation) != len(writer.columns):
+        return writer
+    typed = (replace(column, type=type_of(of)) for column, of in zip(writer.columns, relation, strict=True))
+    return replace(writer, columns=tuple(typed))
 
 
 def _filled(

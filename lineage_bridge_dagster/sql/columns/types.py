@@ -18,10 +18,12 @@ class SqlType:
     Attributes:
         kind: `ARRAY` includes MULTISET. A `SCALAR` has no columns of its own.
         parts: Fields of a row by name; the element of an array; key and value of a map.
+        name: A scalar's type in SQL, such as `DECIMAL(10, 2)`; empty if it is not known.
     """
 
     kind: Literal["ROW", "ARRAY", "MAP", "SCALAR"]
     parts: tuple[tuple[str, SqlType | None], ...] = ()
+    name: str = ""
 
     @classmethod
     def of(cls, tree: Tree, node: int, depth: int = 0) -> Self | None:
@@ -36,7 +38,11 @@ class SqlType:
         types = [cls.of(tree, child, depth + 1) for child in children]
         if kind == "ARRAY":
             return cls("ARRAY", (("", types[0]),))
-        return cls("MAP", (("KEY", types[0]), ("VALUE", types[1]))) if kind == "MAP" else cls("SCALAR")
+        return (
+            cls("MAP", (("KEY", types[0]), ("VALUE", types[1])))
+            if kind == "MAP"
+            else cls("SCALAR", name=tree.note(node))
+        )
 
 
 SCALAR = SqlType("SCALAR")

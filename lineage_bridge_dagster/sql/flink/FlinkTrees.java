@@ -28,7 +28,7 @@ public class FlinkTrees extends TextWorker {
         try {
             TreeWriter writer = new TreeWriter();
             int root = writer.write(SqlParser.create(text, this.config).parseStmt());
-            return "{\"root\":" + root + ",\"nodes\":[" + writer.out + "]}";
+            return "{\"root\":" + root + ",\"nodes\":[" + writer.out + "],\"notes\":{" + writer.notes + "}}";
         } catch (SqlParseException e) {
             SqlParserPos pos = e.getPos();
             return error(e.getMessage(), pos == null ? 0 : pos.getLineNum(), pos == null ? 0 : pos.getColumnNum());

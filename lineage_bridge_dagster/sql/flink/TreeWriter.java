@@ -10,7 +10,9 @@ import org.apache.calcite.sql.SqlExplicitModelCall;
 import org.apache.calcite.sql.SqlHint;
 import org.apache.calcite.sql.SqlIdentifier;
 import org.apache.calcite.sql.SqlInsert;
+import org.apache.calcite.sql.SqlIntervalQualifier;
 import org.apache.calcite.sql.SqlJoin;
+import org.apache.calcite.sql.SqlLiteral;
 import org.apache.calcite.sql.SqlMerge;
 import org.apache.calcite.sql.SqlNode;
 import org.apache.calcite.sql.SqlNodeList;
@@ -34,7 +36,8 @@ import org.apache.flink.sql.parser.type.SqlStructuredTypeNameSpec;
  *
  * <p>A tree is a flat list of nodes in post-order with children by index, so that reading a chain of ten thousand
  * ORs needs no deep recursion. -1 represents a node that cannot contain a table, a column or a type (a literal, a
- * hint).
+ * hint). What such nodes say is in the notes: literals and types as digests, for two versions of a statement to be
+ * compared without their text.
  *
  * <p>Compiled at run time by Janino, hence plain Java: no lambdas, no inferred generics.
  */
@@ -46,7 +49,11 @@ public class TreeWriter {
         + "|([a-z0-9_-]+\\.)?(connection|database|collection|container|index|bucket|scope|table-name|path)");
 
     public final StringBuilder out = new StringBuilder();
+    /** Index of a node and what its children alone do not tell, as the fields of a JSON object. */
+    public final StringBuilder notes = new StringBuilder();
     private int count = 0;
+    /** The note of the node that is written next. */
+    private String note = "";
 
     /** Adds a node with all below it. Returns its index, or -1. */
     public int write(SqlNode node) {
@@ -80,10 +87,12 @@ public class TreeWriter {
         String kind = node.getKind().name();
         if (node instanceof SqlSelect) {
             SqlSelect s = (SqlSelect) node;
-            return call(kind, "", new int[] {
+            int[] parts = new int[] {
                 write(s.getFrom()), write(s.getSelectList()), write(s.getWhere()), write(s.getGroup()),
                 write(s.getHaving()), write(s.getWindowList()), write(s.getQualify()),
-                write(s.getOrderList()), write(s.getOffset()), write(s.getFetch())});
+                write(s.getOrderList()), write(s.getOffset()), write(s.getFetch())};
+            this.note = (s.isDistinct() ? "DISTINCT" : "") + digest(s.getWhere()) + digest(s.getHaving());
+            return call(kind, "", parts);
         }
         if (node instanceof SqlWithItem) {
             SqlWithItem w = (SqlWithItem) node;
@@ -119,6 +128,11 @@ public class TreeWriter {
         }
         String name = node.getOperator().getName();
         int[] operands = children(node.getOperandList());
+        String literals = this.note;
+        this.note = "";
+        if (node.getFunctionQuantifier() != null) {
+            literals += node.getFunctionQuantifier();
+        }
         if (operands.length > 0 && isModelFunction(name)) {
             Object model = node.getOperandList().get(0);
             if (model instanceof SqlCharStringLiteral) {
@@ -132,6 +146,7 @@ public class TreeWriter {
                 operands[0] = identifier(java.util.Arrays.asList(parts), node.getParserPosition());
             }
         }
+        this.note = literals;
         return call(kind, name, operands);
     }
 
@@ -246,7 +261,12 @@ public class TreeWriter {
             }
         }
         return call(kind, flags, new int[] {write(t.getTableName()), second, columns(t.getColumnList()),
-            options(t.getPropertyList())});
+            options(t.getPropertyList()), rowtime(t.getWatermark())});
+    }
+
+    /** The column of a watermark. */
+    private int rowtime(java.util.Optional watermark) {
+        return watermark.isPresent() ? write(((SqlWatermark) watermark.get()).getEventTimeColumnName()) : -1;
     }
 
     /**
@@ -276,7 +296,9 @@ public class TreeWriter {
         String kind = t.getClass().getSimpleName();
         int table = identifier(t.getTableName().names, t.getParserPosition());
         if (t instanceof SqlAlterTableSchema) {
-            return call(kind, "", new int[] {table, columns(((SqlAlterTableSchema) t).getColumnPositions())});
+            SqlAlterTableSchema schema = (SqlAlterTableSchema) t;
+            return call(kind, "",
+                new int[] {table, columns(schema.getColumnPositions()), rowtime(schema.getWatermark())});
         }
         if (t instanceof SqlAlterTableDropColumn) {
             return call(kind, "", new int[] {table, write(((SqlAlterTableDropColumn) t).getColumnList())});
@@ -369,7 +391,11 @@ public class TreeWriter {
         }
         boolean unknown = spec instanceof SqlUserDefinedTypeNameSpec || spec instanceof SqlRawTypeNameSpec
             || spec instanceof SqlStructuredTypeNameSpec;
-        return unknown ? -1 : call("TYPE", "SCALAR", new int[0]);
+        if (unknown) {
+            return -1;
+        }
+        this.note = new SqlDataTypeSpec(spec, SqlParserPos.ZERO).toString();
+        return call("TYPE", "SCALAR", new int[0]);
     }
 
     /** Functions that are called without parentheses; a column of the same name must be quoted. */
@@ -387,7 +413,19 @@ public class TreeWriter {
         for (int i = 0; i < indexes.length; i++) {
             indexes[i] = write((SqlNode) nodes.get(i));
         }
+        String literals = "";
+        for (int i = 0; i < indexes.length; i++) {
+            String literal = digest((SqlNode) nodes.get(i));
+            literals += literal.length() > 0 ? i + literal + ";" : "";
+        }
+        this.note = literals;
         return indexes;
+    }
+
+    /** A literal or the unit of an interval in a form that tells it from others; empty for any other node. */
+    private static String digest(SqlNode node) {
+        boolean literal = node instanceof SqlLiteral || node instanceof SqlIntervalQualifier;
+        return literal ? "#" + Integer.toHexString(node.toString().hashCode()) : "";
     }
 
     private int identifier(List names, SqlParserPos pos) {
@@ -408,6 +446,11 @@ public class TreeWriter {
             this.out.append(i == 0 ? "" : ",").append(children[i]);
         }
         this.out.append("]]");
+        if (this.note.length() > 0) {
+            this.notes.append(this.notes.length() == 0 ? "" : ",").append("\"").append(this.count).append("\":");
+            TextWorker.quote(this.notes, this.note);
+            this.note = "";
+        }
         return this.count++;
     }
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.sql.statement import SqlStatement, TablePath, TextLineage
@@ -29,16 +29,18 @@ class Tree:
 
     A node is `["ID", [name parts], [line, column]]` (a `*` is an empty part) or
     `[kind, operator or flags, [children]]`. Kinds are Calcite's `SqlKind` names, and class names
-    (`SqlCreateView`) for the statements that Flink adds.
+    (`SqlCreateView`) for the statements that Flink adds. Notes say what a node has besides, by its index:
+    literals as digests, the name of a scalar type, `DISTINCT`.
     """
 
     root: int
     nodes: Sequence[Sequence[Any]]
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, response: Mapping[str, Any]) -> Tree:
         """Read the parser's response for one statement."""
-        return cls(root=response["root"], nodes=response["nodes"])
+        return cls(root=response["root"], nodes=response["nodes"], notes=response.get("notes", {}))
 
     @property
     def statement(self) -> int:
@@ -55,6 +57,15 @@ class Tree:
     def name(self, node: int) -> str:
         """Operator, function or flags of a node that is not an identifier."""
         return str(self.nodes[node][1])
+
+    def note(self, node: int) -> str:
+        """What a node has besides its children; empty if nothing. `2#1f;`: its third child is a literal."""
+        return self.notes.get(str(node), "")
+
+    def literals(self, node: int) -> dict[int, str]:
+        """The digests of the children that are literals, by their position."""
+        found = (part.partition("#") for part in self.note(node).split(";") if "#" in part)
+        return {int(at): digest for at, _, digest in found if at.isdecimal()}
 
     def children(self, node: int) -> Sequence[int]:
         """Indexes of the children, -1 for absent ones; none for an identifier."""
