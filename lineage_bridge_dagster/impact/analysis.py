@@ -2,23 +2,481 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from lineage_bridge_dagster.impact.change import Change
-from lineage_bridge_dagster.impact.report import Impact, ImpactGap
-from lineage_bridge_dagster.impact.world import World
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.impact.change import (
+    Change,
+    CompatibilityChange,
+    ConnectorChange,
+    ConnectorPause,
+    DropColumn,
+    DropNode,
+    MirrorStop,
+    SchemaChange,
+    StatementChange,
+    StatementStop,
+    SubjectDrop,
+    TableflowChange,
+    TableflowDrop,
+    TopicChange,
+)
+from lineage_bridge_dagster.impact.connector_columns import passed_columns
+from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow, connector_flow, connector_flows
+from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
+from lineage_bridge_dagster.impact.flows import Flows, Job
+from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
+from lineage_bridge_dagster.impact.report import Impact, ImpactGap, PathStep, ordered
+from lineage_bridge_dagster.impact.rules.changed_config import config_deltas, decoding_problem
+from lineage_bridge_dagster.impact.rules.changed_sql import SinkColumn, refusal, replaced
+from lineage_bridge_dagster.impact.rules.connect import family_name, is_quiet
+from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
+from lineage_bridge_dagster.impact.schema_diff import SchemaField, fields_of, schema_deltas
+from lineage_bridge_dagster.impact.schema_edits import without_fields
+from lineage_bridge_dagster.impact.sql_flows import (
+    Parse,
+    parse_in_jvm,
+    rowtimes_of,
+    statement_jobs,
+    topic_columns,
+)
+from lineage_bridge_dagster.impact.view_flows import view_jobs
+from lineage_bridge_dagster.impact.walk import Surroundings, Walk
+from lineage_bridge_dagster.impact.world import BACKWARD, NodeKind, NodeRef, SqlJob, TableflowTable, World
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.sql.flink.tree import ParsedText
+
+C = TypeVar("C")
+
+Seed = tuple[NodeRef, list[Delta], bool]
+"""Where a walk starts, with what, and whether it stays there."""
 
 
-def impact(world: World, changes: Sequence[Change]) -> Impact:
+def impact(world: World, changes: Sequence[Change], parse: Parse = parse_in_jvm) -> Impact:
     """Find what changes do to every node of a world, all together.
 
     Args:
         world: What exists before.
         changes: In the order in which they are made.
+        parse: Parses the SQL of the world and of the changes, in one call.
 
     Returns:
-        The effects, and a gap for whatever could not be judged. It never raises on what a world says.
+        The effects, and a gap for whatever could not be judged.
+
+    Raises:
+        ConfigurationError: There is SQL and no Java, or there are views and no sqlglot.
     """
-    everywhere = f"{len(world.topics)} topics"
-    gaps = (ImpactGap(None, f"{type(change).__name__} is not judged for {everywhere}") for change in changes)
-    return Impact(tuple(changes), (), tuple(gaps))
+    return _Analysis(world, changes, parse).run()
+
+
+class _Analysis:
+    """One analysis.
+
+    The schemas that the registry takes come first, since statements and connectors that change start under
+    them; then follows the walk from each changed object.
+    """
+
+    def __init__(self, world: World, changes: Sequence[Change], parse: Parse) -> None:
+        self._before, self._after = world, world
+        self._changes = tuple(changes)
+        self._gaps: list[ImpactGap] = []
+        self._parsed = self._parse(parse)
+        self._fields = {_topic(topic): self._fields_of(topic) for topic in world.topics}
+        jobs = statement_jobs(world, [*world.statements.values()], self._parsed)
+        self._running = {job.node: job for name, job in jobs.items() if world.statements[name].is_running}
+        self._connectors = connector_flows(world.connectors.values(), world.topics)
+
+    def run(self) -> Impact:
+        registered: list[CompatibilityChange | SchemaChange] = []
+        registered += [*self._of(CompatibilityChange), *self._of(SchemaChange)]
+        seeds = [seed for change in registered for seed in self._register(change)]
+        replaced_jobs, connectors = self._new_statements(), self._new_connectors()
+        self._walk = Walk(self._surroundings(replaced_jobs, connectors))
+        for node, deltas, stays in seeds:
+            (self._walk.note if stays else self._walk.start)(node, deltas)
+        for change in self._changes:
+            match change:
+                case DropNode(node):
+                    self._drop(node)
+                case DropColumn(node, column):
+                    self._drop_column(node, column)
+                case StatementChange(name):
+                    self._replace_statement(_statement(name), replaced_jobs[_statement(name)])
+                case StatementStop(name):
+                    self._stop(self._running.get(_statement(name)), "the statement is stopped")
+                case ConnectorChange(name):
+                    self._configure(_connector(name), connectors[_connector(name)])
+                case ConnectorPause(name):
+                    flow = self._connectors.get(_connector(name))
+                    self._stop(flow.job if flow else None, "the connector is paused")
+                case TopicChange():
+                    self._change_topic(change)
+                case TableflowChange() | TableflowDrop():
+                    self._change_table(change)
+                case MirrorStop(topic):
+                    self._start(_topic(topic), DeltaKind.ROWS_LOST, "it no longer mirrors its source")
+                case SubjectDrop(subject):
+                    self._gap(None, f"what deleting subject {subject} does to its readers is not known")
+        self._walk.run()
+        return Impact(self._changes, ordered(self._walk.effects), tuple(dict.fromkeys(self._gaps)))
+
+    def _parse(self, parse: Parse) -> dict[str, ParsedText]:
+        texts = [each.sql for each in self._before.statements.values()]
+        texts += [each.sql for each in self._of(StatementChange)]
+        texts = list(dict.fromkeys(texts))
+        return dict(zip(texts, parse(texts), strict=True)) if texts else {}
+
+    def _of(self, kind: type[C]) -> list[C]:
+        """The changes of a kind."""
+        return [change for change in self._changes if isinstance(change, kind)]
+
+    def _gap(self, node: NodeRef | None, reason: str, *, matters: bool = True) -> None:
+        self._gaps.append(ImpactGap(node, reason, matters))
+
+    def _start(
+        self, node: NodeRef, kind: DeltaKind, reason: str, column: str | None = None, *, silent: bool = False
+    ) -> None:
+        path = (PathStep(node, column),)
+        self._walk.start(node, [Delta(kind, column, reason, path=path)], silent=silent)
+
+    # What exists
+
+    def _fields_of(self, topic: str) -> dict[str, SchemaField]:
+        """The fields of a topic's records: those of the key, then those of the value."""
+        found: dict[str, SchemaField] = {}
+        for role in ("key", "value"):
+            latest = self._before.subject(f"{topic}-{role}").latest
+            try:
+                found |= fields_of(latest) if latest else {}
+            except LineageBridgeError as error:
+                self._gap(
+                    _topic(topic), f"its {role} schema is not understood: {error.message}", matters=False
+                )
+        return found
+
+    def _new_statements(self) -> dict[NodeRef, Job]:
+        """The jobs of statements that are submitted, under the new schemas."""
+        changed = {each.name: SqlJob(each.name, each.sql) for each in self._of(StatementChange)}
+        if not changed:
+            return {}
+        jobs = statement_jobs(self._after, [*{**self._before.statements, **changed}.values()], self._parsed)
+        return {jobs[name].node: jobs[name] for name in changed}
+
+    def _new_connectors(self) -> dict[NodeRef, ConnectorFlow]:
+        topics = ExistingTopics.of(self._before.topics)
+        found = {}
+        for each in self._of(ConnectorChange):
+            before = self._before.connectors.get(each.name, ConnectorRecord(each.name))
+            record = replace(before, config=each.config, type=each.type or before.type)
+            found[_connector(each.name)] = connector_flow(record, topics)
+        return found
+
+    def _surroundings(
+        self, new: Mapping[NodeRef, Job], connectors: Mapping[NodeRef, ConnectorFlow]
+    ) -> Surroundings:
+        """What remains after the changes: without the jobs that are dropped, and with the new ones."""
+        gone = {change.node for change in self._of(DropNode)}
+        glue = {
+            table.ref: [
+                *dict.fromkeys(name.partition(".")[0] for name in self._fields.get(_topic(table.topic), ()))
+            ]
+            for table in self._before.tableflow
+        }
+        views = view_jobs(self._before.views, glue)
+        for view in views:
+            if view.error:
+                self._gap(view.node, view.error)
+        flows = {**self._connectors, **connectors}
+        jobs = {**self._running, **new, **{node: flow.job for node, flow in flows.items()}}
+        tables: dict[NodeRef, list[TableflowTable]] = {}
+        for table in self._before.tableflow:
+            tables.setdefault(_topic(table.topic), []).append(table)
+        return Surroundings(
+            Flows.of([*(job for node, job in jobs.items() if node not in gone), *views]),
+            flows,
+            tables,
+            self._fields,
+            rowtimes_of(self._before.statements.values(), self._parsed),
+            frozenset(new),
+            self._before.owners,
+        )
+
+    # Schemas
+
+    def _register(self, change: CompatibilityChange | SchemaChange) -> Iterator[Seed]:
+        if isinstance(change, CompatibilityChange):
+            modes = {**self._after.compatibility, change.subject: change.mode or BACKWARD}
+            self._after = replace(self._after, compatibility=modes)
+            return
+        topic, separator, role = change.subject.rpartition("-")
+        if not separator or role not in ("key", "value") or topic not in self._before.topics:
+            self._gap(None, f"no topic is known whose subject is {change.subject}")
+            return
+        new = RegisteredSchema(0, change.text, change.type, references=change.references)
+        yield from self._versioned(_topic(topic), change.subject, new, is_key=role == "key")
+
+    def _versioned(
+        self, topic: NodeRef, subject: str, new: RegisteredSchema, *, is_key: bool = False
+    ) -> Iterator[Seed]:
+        """A new version of a subject: rejected, or what differs on the topic."""
+        before = self._after.subject(subject)
+        old = before.latest
+        problem = rejection(before, new, self._after.compatibility_of(subject))
+        if problem is not None:
+            reason = f"the registry rejects it: {problem.reason}"
+            path = (PathStep(topic, problem.column),)
+            yield topic, [Delta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
+            return
+        self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
+        number = old.version + 1 if old else 1
+        versions = (*before.versions, replace(new, version=number))
+        subjects = {**self._after.schemas, subject: SubjectSchemas(subject, versions)}
+        self._after = replace(self._after, schemas=subjects)
+        if old is None or old == new:
+            return
+        try:
+            deltas = schema_deltas(old, new, is_key=is_key)
+        except LineageBridgeError as error:
+            self._gap(
+                topic, f"its new {'key' if is_key else 'value'} schema is not understood: {error.message}"
+            )
+            deltas = []
+        refused = unreadable(old, new)
+        if refused is not None:
+            deltas.append(Delta(DeltaKind.UNREADABLE, refused.column, refused.reason, is_key=is_key))
+        yield topic, [replace(each, path=(PathStep(topic, each.column),)) for each in deltas], False
+
+    # Objects that go
+
+    def _drop(self, node: NodeRef) -> None:
+        match node.kind:
+            case NodeKind.STATEMENT:
+                self._stop(self._running.get(node), "its statement is deleted")
+            case NodeKind.CONNECTOR:
+                flow = self._connectors.get(node)
+                self._stop(flow.job if flow else None, "its connector is deleted")
+            case NodeKind.TOPIC:
+                self._drop_topic(node)
+            case NodeKind.DATASET:
+                self._drop_dataset(node)
+            case NodeKind.GLUE | NodeKind.VIEW:
+                self._start(node, DeltaKind.REMOVED, "it is dropped", silent=True)
+
+    def _stop(self, job: Job | None, reason: str) -> None:
+        """A job that writes nothing more."""
+        if job is None:
+            self._gap(None, f"{reason}, but it is not known")
+            return
+        for output in job.outputs:
+            path = (PathStep(job.node, None), PathStep(output.node, None, f"written by {job.node}"))
+            self._walk.start(output.node, [Delta(DeltaKind.ROWS_LOST, reason=reason, path=path)])
+
+    def _drop_topic(self, topic: NodeRef) -> None:
+        cause = Delta(DeltaKind.ROWS_LOST, reason="the topic is deleted", path=(PathStep(topic, None),))
+        for job in self._running.values():
+            if topic in job.inputs or job.output(topic) is not None:
+                onward = replace(job, outputs=tuple(o for o in job.outputs if o.node != topic))
+                self._react(
+                    job, broken(onward, cause, f"{topic.name}, which it needs at runtime, is deleted")
+                )
+        self._walk.start(topic, [cause], silent=True)
+
+    def _drop_dataset(self, dataset: NodeRef) -> None:
+        cause = Delta(DeltaKind.ROWS_LOST, reason="it is dropped", path=(PathStep(dataset, None),))
+        for flow in self._connectors.values():
+            job, config = flow.job, flow.config
+            if flow.is_source and dataset in job.inputs:
+                outputs = [output for output in job.outputs if dataset in output.inputs]
+                captures = family_name(config).startswith("debezium")
+                self._react(
+                    job,
+                    silent(outputs, cause, f"{dataset.name} is gone, so nothing is captured")
+                    if captures
+                    else broken(job, cause, f"{dataset.name}, which it queries, is gone"),
+                )
+            elif job.output(dataset) is not None and not config.flag("auto.create"):
+                self._react(
+                    job, self._failed(flow, dataset, cause, f"{dataset.name}, which it writes, is gone")
+                )
+
+    def _failed(self, flow: ConnectorFlow, target: NodeRef, cause: Delta, reason: str) -> Reaction:
+        """A sink that cannot write to one target, or not read one topic."""
+        if not is_quiet(flow.config):
+            return broken(flow.job, cause, reason)
+        outputs = [o for o in flow.job.outputs if target == o.node or target in o.inputs]
+        return silent(outputs, cause, f"its records go to the dead letter queue: {reason}", cause.column)
+
+    def _drop_column(self, node: NodeRef, column: str) -> None:
+        path = (PathStep(node, column),)
+        cause = Delta(DeltaKind.REMOVED, column, f"{column} is dropped", path=path)
+        if node.kind is not NodeKind.DATASET:
+            self._walk.start(node, [cause], silent=True)
+            return
+        readers = [flow for flow in self._connectors.values() if node in flow.job.inputs]
+        writers = [flow for flow in self._connectors.values() if flow.job.output(node) is not None]
+        for flow in readers:
+            self._captured_without(flow, node, cause)
+        for flow in writers:
+            if not flow.config.flag("auto.evolve"):
+                self._react(
+                    flow.job, self._failed(flow, node, cause, f"the table has no column {column} any more")
+                )
+        if not readers and not writers:
+            self._gap(node, f"no connector is known that reads or writes {node.name}", matters=False)
+
+    def _captured_without(self, flow: ConnectorFlow, dataset: NodeRef, cause: Delta) -> None:
+        """A source connector whose table no longer has a column."""
+        column = cause.column or ""
+        named = [*flow.config.items("incrementing.column.name", "timestamp.column.name")]
+        named += flow.config.items("timestamp.column.name")
+        if column in named or re.search(rf"\b{re.escape(column)}\b", flow.config.get("query")):
+            self._react(flow.job, broken(flow.job, cause, f"it queries {column}, which is gone"))
+            return
+        own = Delta(DeltaKind.NULLED, column, f"goes on without {column}", path=cause.path)
+        for output in flow.job.outputs:
+            if dataset not in output.inputs:
+                continue
+            passed = passed_columns(flow.config, self._fields.get(output.node, ()))
+            fields = [name for name, of in passed.items() if of.column == column] or [column]
+            if self._write_without(flow, output.node, fields, cause):
+                self._walk.note(flow.job.node, [own.onto(flow.job.node, "configuration of the connector")])
+
+    def _write_without(
+        self, flow: ConnectorFlow, topic: NodeRef, fields: Sequence[str], cause: Delta
+    ) -> bool:
+        """A connector that registers a schema without some fields; False if it fails or changes nothing."""
+        steps = (*cause.path, PathStep(flow.job.node, cause.column, "configuration of the connector"))
+        found = False
+        for role in ("value", "key"):
+            subject = f"{topic.name}-{role}"
+            latest = self._after.subject(subject).latest
+            new = without_fields(latest, fields) if latest else None
+            if latest is None or new is None or new.text == latest.text:
+                continue
+            found = True
+            for node, deltas, rejected in self._versioned(topic, subject, new, is_key=role == "key"):
+                if rejected:
+                    reason = f"it cannot register a schema without {', '.join(fields)}: {deltas[0].reason}"
+                    self._react(flow.job, broken(flow.job, replace(cause, path=cause.path), reason))
+                    return False
+                moved = [replace(each, path=(*steps, *each.path)) for each in deltas]
+                self._walk.start(node, moved)
+        if not found and not self._after.subject(f"{topic.name}-value").versions:
+            delta = Delta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)
+            self._walk.start(topic, [delta.onto(topic, f"written by {flow.job.node}")])
+            return True
+        return found
+
+    # Objects that change
+
+    def _replace_statement(self, node: NodeRef, new: Job) -> None:
+        old = self._running.get(node)
+        cause = Delta(DeltaKind.MEANING, path=(PathStep(node, None),))
+        topics = frozenset(map(_topic, self._before.topics))
+        sinks = {output.node: self._sink_columns(output.node) for output in new.outputs}
+        column, reason = refusal(new, topics, sinks)
+        if reason:
+            lost = old or replace(new, outputs=())
+            self._react(lost, broken(lost, replace(cause, column=column), reason))
+            return
+        if old is None:
+            return
+        ages = any(self._ages(topic) for topic in old.inputs)
+        for target, delta in replaced(old, new, ages):
+            path = (*cause.path, PathStep(target, delta.column, f"written by {node}"))
+            self._walk.start(target, [replace(delta, path=path)])
+
+    def _sink_columns(self, topic: NodeRef) -> dict[str, SinkColumn]:
+        fields = self._fields_of(topic.name) if topic not in self._fields else self._fields[topic]
+        columns = topic_columns(self._after, topic.name) or {}
+        return {
+            name: SinkColumn(kind, fields[name].nullable if name in fields else True)
+            for name, kind in columns.items()
+        }
+
+    def _ages(self, topic: NodeRef) -> bool:
+        """Whether a topic is known to delete old records."""
+        config = self._before.topic_configs.get(topic.name, {})
+        retention = str(config.get("retention.ms", "-1"))
+        return retention != "-1" and config.get("cleanup.policy", "delete") == "delete"
+
+    def _configure(self, node: NodeRef, new: ConnectorFlow) -> None:
+        old = self._connectors.get(node)
+        if old is None:
+            return
+        cause = Delta(DeltaKind.MEANING, path=(PathStep(node, None),))
+        problem = "" if old.is_source else decoding_problem(old.config, new.config)
+        if problem:
+            reaction = broken(old.job, cause, problem)
+            if is_quiet(new.config):
+                reaction = silent(
+                    old.job.outputs, cause, f"its records go to the dead letter queue: {problem}"
+                )
+            self._react(old.job, reaction)
+            return
+        for warning in new.lineage.warnings:
+            self._gap(node, warning)
+        for target, delta in config_deltas(old, new, self._fields):
+            if old.is_source and delta.kind is DeltaKind.REMOVED and delta.column is not None:
+                self._write_without(new, target, [delta.column], replace(delta, path=cause.path))
+                continue
+            path = (*cause.path, PathStep(target, delta.column, f"written by {node}"))
+            self._walk.start(target, [replace(delta, path=path)])
+
+    def _change_topic(self, change: TopicChange) -> None:
+        topic = _topic(change.name)
+        before = self._before.topic_configs.get(change.name, {})
+        if change.recreated:
+            self._drop_topic(topic)
+            self._start(topic, DeltaKind.ROWS_LOST, "it is deleted and created again, without its records")
+        elif _number(change.config.get("partitions")) > _number(before.get("partitions", 0)) > 0:
+            for table in self._before.tableflow:
+                if table.topic == change.name and table.mode == "UPSERT":
+                    reason = "a key that now goes to another partition gets a second row"
+                    self._start(table.ref, DeltaKind.MEANING, reason)
+
+    def _change_table(self, change: TableflowChange | TableflowDrop) -> None:
+        for table in self._before.tableflow:
+            if table.topic != change.topic:
+                continue
+            if isinstance(change, TableflowDrop):
+                self._start(
+                    table.ref, DeltaKind.BROKEN, "Tableflow is disabled for its topic: it is not maintained"
+                )
+            elif change.suspended:
+                self._start(table.ref, DeltaKind.ROWS_LOST, "Tableflow is suspended for its topic")
+            elif change.mode not in (None, table.mode):
+                self._start(table.ref, DeltaKind.MEANING, f"its rows are those of mode {change.mode}")
+            elif change.recreated:
+                self._start(
+                    table.ref, DeltaKind.ROWS_LOST, "it is created again from what its topic still holds"
+                )
+
+    def _react(self, job: Job, reaction: Reaction) -> None:
+        own = [delta.onto(job.node, "") if not _ends_at(delta, job.node) else delta for delta in reaction.own]
+        self._walk.react(job.node, Reaction(own, reaction.outputs))
+
+
+def _topic(name: str) -> NodeRef:
+    return NodeRef(NodeKind.TOPIC, name)
+
+
+def _statement(name: str) -> NodeRef:
+    return NodeRef(NodeKind.STATEMENT, name)
+
+
+def _connector(name: str) -> NodeRef:
+    return NodeRef(NodeKind.CONNECTOR, name)
+
+
+def _number(value: object) -> int:
+    return int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
+
+
+def _ends_at(delta: Delta, node: NodeRef) -> bool:
+    return bool(delta.path) and delta.path[-1].node == node

@@ -28,14 +28,17 @@ class Use(NamedTuple):
     """What decides, besides a value's own expression, which value a column has or in which rows it is.
 
     Attributes:
-        role: `filter`, `join`, `group`, `window`, `distinct`, `order` or `set`.
+        role: `filter`, `join`, `match` (an inner join, which leaves rows out), `group`, `window`, `distinct`,
+            `order` or `set`.
         formula: It in a canonical form, to be compared with that of another version of the statement.
         sources: The columns in it.
+        open: Why there may be others; empty when there are none.
     """
 
     role: str
     formula: str
     sources: tuple[ColumnOrigin, ...] = ()
+    open: str = ""
 
     @property
     def selects_rows(self) -> bool:

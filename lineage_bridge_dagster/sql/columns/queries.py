@@ -245,7 +245,8 @@ class QueryReader:
 
     def _use(self, role: str, node: int, scope: QueryScope, queries: Queries) -> Use:
         formula = self._formulas.formula(node, scope, queries) if self._formulas else ""
-        return Use(role, formula, self.expressions.origin(node, scope, queries).sources)
+        origin = self.expressions.origin(node, scope, queries)
+        return Use(role, formula, origin.sources, origin.open)
 
     def _item_name(self, node: int) -> tuple[str | None, bool]:
         """Name of a select item, and whether it is an alias."""
@@ -389,14 +390,21 @@ class QueryReader:
         tree = self._tree
         kind = tree.name(join)
         both = QueryScope(FromClause((*left.items, *right.items), (*left.star, *right.star)), outer)
-        uses = self._conditions("join", tree.child(join, 5), both, queries) if not using else []
+        # Flink has no difference between the two ways to write an inner join.
+        how = kind.replace("CROSS NONE", "COMMA NONE")
+        found = self._conditions("join", tree.child(join, 5), both, queries) if not using else []
+        uses = [use._replace(formula=f"{how} {use.formula}") for use in found]
         sides = (QueryScope(left), QueryScope(right))
         keys = [side.resolve((name,)).origin.sources for name in using for side in sides]
         sources = tuple(dict.fromkeys(source for found in keys for source in found))
-        # Flink has no difference between the two ways to write an inner join.
-        how = kind.replace("CROSS NONE", "COMMA NONE")
-        uses.append(Use("join", f"{how}({','.join(using)})", sources))
-        full = kind.removeprefix("NATURAL ").startswith(("RIGHT", "FULL"))
+        if using:
+            uses.append(Use("join", f"{how}({','.join(using)})", sources))
+        outer_kind = kind.removeprefix("NATURAL ").partition(" ")[0]
+        if outer_kind not in ("LEFT", "RIGHT", "FULL"):
+            decisive = tuple(dict.fromkeys(source for use in uses for source in use.sources))
+            match = Use("match", how, decisive)
+            left, uses = clause_with_uses(left, [match]), [*uses, match]
+        full = outer_kind in ("RIGHT", "FULL")
         return clause_with_uses(left, uses) if full else left, clause_with_uses(right, uses)
 
     def _unnest(self, node: int, queries: Queries, scope: QueryScope) -> Relation:

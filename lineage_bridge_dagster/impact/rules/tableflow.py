@@ -1,0 +1,90 @@
+"""A table that Tableflow writes, over a topic that changes.
+
+Sources: Confluent's page "Schemas with Tableflow"; the rules by which Schema Registry's own checks compare
+schemas for Iceberg, format version 2 (`IcebergComparison` of its logical types). A table takes a new optional
+column, int to long, float to double and a decimal of more digits; anything else stops it. In mode `UPSERT`,
+the records' key identifies rows, so no change of it is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
+from lineage_bridge_dagster.impact.rules.reaction import Reaction
+from lineage_bridge_dagster.impact.world import TableflowTable
+
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_CONTAINERS = ("list<", "map<")
+_PASSED = frozenset({DeltaKind.ROWS_LOST, DeltaKind.NULLED, DeltaKind.MEANING})
+
+
+def table_reaction(table: TableflowTable, deltas: Sequence[Delta]) -> Reaction:
+    """What happens to a table, and to its readers if it is no longer written.
+
+    Args:
+        table: The table.
+        deltas: What differs on its topic, from one change.
+    """
+    reaction = Reaction()
+    for delta in deltas:
+        problem = _problem(table, delta)
+        if problem:
+            own = Delta(DeltaKind.BROKEN, delta.column, problem, path=delta.path)
+            return Reaction([own])
+        if (
+            delta.kind in _PASSED
+            or delta.kind is DeltaKind.ADDED
+            or (delta.kind is DeltaKind.TYPE and delta.before != delta.after)
+        ):
+            reaction.own.append(delta)
+        elif delta.kind is DeltaKind.DELETES_LOST and table.mode == "UPSERT":
+            reaction.own.append(Delta(DeltaKind.MEANING, None, "rows are no longer deleted", path=delta.path))
+    return reaction
+
+
+def is_promotion(before: str, after: str) -> bool:
+    """Whether Iceberg widens a column of one type to another.
+
+    >>> is_promotion("int", "long"), is_promotion("decimal(9,2)", "decimal(12,2)")
+    (True, True)
+    """
+    old, new = _DECIMAL.fullmatch(before), _DECIMAL.fullmatch(after)
+    if old and new:
+        return old[2] == new[2] and int(old[1]) <= int(new[1])
+    for outer in _CONTAINERS:
+        if before.startswith(outer) and after.startswith(outer):
+            inner = [text.removeprefix(outer).removesuffix(">") for text in (before, after)]
+            if outer == "map<":
+                keys = [text.partition(", ") for text in inner]
+                return keys[0][0] == keys[1][0] and is_promotion(keys[0][2], keys[1][2])
+            return is_promotion(*inner)
+    return before == after or (before, after) in {("int", "long"), ("float", "double")}
+
+
+def _problem(table: TableflowTable, delta: Delta) -> str:
+    """Why a table does not take what differs; empty if it does."""
+    stops = "materialization stops"
+    if (
+        delta.is_key
+        and table.mode == "UPSERT"
+        and delta.kind not in (DeltaKind.UNREADABLE, DeltaKind.SYMBOLS)
+    ):
+        return f"the record's key identifies the table's rows, and it changes: {stops}"
+    match delta.kind:
+        case DeltaKind.REMOVED:
+            return f"{delta.column} is no longer in the schema: {stops}"
+        case DeltaKind.ADDED if not delta.nullable:
+            if delta.default and delta.after.startswith(_CONTAINERS):
+                return ""
+            return f"{delta.column} is not optional, and older rows have no value for it: {stops}"
+        case DeltaKind.TYPE if not is_promotion(delta.before, delta.after):
+            return f"{delta.before} to {delta.after} is no promotion of Iceberg's: {stops}"
+        case DeltaKind.REQUIRED:
+            return f"{delta.column} changes from nullable to non-nullable: {stops}"
+        case DeltaKind.SYMBOLS:
+            return f"{delta.reason}, and rows may hold them: {stops}"
+        case DeltaKind.TOMBSTONES if table.mode == "APPEND" and table.on_error == "SUSPEND":
+            return "a record with a null value suspends a table in mode APPEND"
+    return ""

@@ -1,0 +1,185 @@
+"""Two versions of a registered schema -> what differs between their columns. Pure.
+
+Fields are those of the table that a topic has in Flink and in Iceberg, so what changes no column is no
+difference: documentation, namespaces, defaults, bounds, new symbols. A field with another name is one gone
+and one new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pyiceberg.types import IcebergType, ListType, MapType, StructType
+
+from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
+from lineage_bridge_dagster.schemas.columns import own_type
+from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
+from lineage_bridge_dagster.schemas.types import MAX_DEPTH, Alternatives, joined, spelled
+
+_MILLIS = ("timestamp-millis", "local-timestamp-millis", "time-millis")
+
+
+class SchemaField(NamedTuple):
+    """A field of a schema, at any level.
+
+    Attributes:
+        type: The type of its column, without those of its own fields.
+        precision: The digits of a timestamp's seconds, which Flink has in its type and Iceberg has not.
+        nullable: Whether it may be null.
+        default: Whether it has a default, so that older records need not have it.
+        symbols: Those of an enum.
+    """
+
+    type: str
+    precision: str = ""
+    nullable: bool = True
+    default: bool = False
+    symbols: frozenset[str] = frozenset()
+
+
+def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
+    """The fields of a schema by their dotted path; elements of lists and values of maps have no name.
+
+    Raises:
+        SchemaError: No table can have its columns.
+    """
+    read = {AVRO: _avro_details, JSON: _json_details}.get(schema.type)
+    details = read(schema.text) if read else {}
+    kind = own_type(schema)
+    # Each field of Protobuf has a default.
+    other = SchemaField("", default=schema.type == PROTOBUF)
+    found = dict(_fields(kind, "", details, other)) if isinstance(kind, StructType) else {}
+    return found or {"": SchemaField(_spelled(kind), nullable=False)}
+
+
+def schema_deltas(old: RegisteredSchema, new: RegisteredSchema, *, is_key: bool = False) -> list[Delta]:
+    """What differs between the columns of two versions.
+
+    Raises:
+        SchemaError: No table can have the columns of one of them.
+    """
+    found = _deltas(fields_of(old), fields_of(new))
+    return [replace(delta, is_key=is_key, column=delta.column or None) for delta in found]
+
+
+def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> Iterator[Delta]:
+    for name, old in before.items():
+        new = after.get(name)
+        if new is None:
+            if not _within(name, before.keys() - after.keys()):
+                yield Delta(DeltaKind.REMOVED, name, "the field no longer arrives", nullable=old.nullable)
+            continue
+        if (old.type, old.precision) != (new.type, new.precision):
+            kinds = (f"{old.type}{old.precision}", f"{new.type}{new.precision}")
+            yield Delta(DeltaKind.TYPE, name, f"{kinds[0]} becomes {kinds[1]}", old.type, new.type)
+        elif lost := old.symbols - new.symbols if new.symbols else ():
+            yield Delta(DeltaKind.SYMBOLS, name, f"symbols {', '.join(sorted(lost))} are gone")
+        if old.nullable and not new.nullable:
+            yield Delta(DeltaKind.REQUIRED, name, "the field may no longer be null")
+    for name, new in after.items():
+        if name not in before and not _within(name, after.keys() - before.keys()):
+            how = "optional" if new.nullable else "default" if new.default else "required"
+            yield Delta(
+                DeltaKind.ADDED, name, _ADDED[how], after=new.type, nullable=new.nullable, default=new.default
+            )
+
+
+_ADDED = {
+    "optional": "an optional field is added",
+    "default": "a field with a default is added",
+    "required": "a required field is added",
+}
+
+
+def _within(name: str, others: AbstractSet[str]) -> bool:
+    """Whether a field is within one of others, which then tells all."""
+    parts = name.split(".")
+    return any(".".join(parts[:length]) in others for length in range(1, len(parts)))
+
+
+def _fields(
+    kind: StructType, path: str, details: Mapping[str, SchemaField], other: SchemaField
+) -> Iterator[tuple[str, SchemaField]]:
+    for each in kind.fields:
+        name = joined(path, each.name)
+        detail = details.get(name, other)
+        yield name, detail._replace(type=_spelled(each.field_type), nullable=not each.required)
+        inner = _row_in(each.field_type)
+        if inner is not None:
+            yield from _fields(inner, name, details, other)
+
+
+def _row_in(kind: IcebergType) -> StructType | None:
+    """The row whose fields a column of this type has."""
+    match kind:
+        case Alternatives():
+            return None
+        case StructType():
+            return kind
+        case ListType():
+            return _row_in(kind.element_type)
+        case MapType():
+            return _row_in(kind.value_type)
+    return None
+
+
+def _spelled(kind: IcebergType) -> str:
+    """A type, without the fields of rows in it."""
+    match kind:
+        case Alternatives():
+            return f"union<{', '.join(spelled(each.field_type) for each in kind.fields)}>"
+        case StructType():
+            return "struct"
+        case ListType():
+            return f"list<{_spelled(kind.element_type)}>"
+        case MapType():
+            return f"map<{spelled(kind.key_type)}, {_spelled(kind.value_type)}>"
+    return spelled(kind)
+
+
+def _avro_details(text: str) -> dict[str, SchemaField]:
+    """What an Iceberg type does not tell of Avro's fields: defaults, symbols, digits of seconds."""
+    named: dict[str, Any] = {}
+    found: dict[str, SchemaField] = {}
+
+    def visit(kind: Any, path: str, depth: int) -> Mapping[str, Any]:
+        """Visit a type, and return the one that tells symbols and logical types."""
+        if isinstance(kind, str):
+            kind = named.get(kind, named.get(kind.rpartition(".")[2], {}))
+        if isinstance(kind, list):
+            only = [each for each in kind if each != "null"]
+            return visit(only[0], path, depth) if len(only) == 1 else {}
+        if not isinstance(kind, Mapping) or depth > MAX_DEPTH:
+            return {}
+        if "name" in kind:
+            named[str(kind["name"])] = named[str(kind["name"]).rpartition(".")[2]] = kind
+        if isinstance(kind.get("type"), list | Mapping):
+            return visit(kind["type"], path, depth + 1)
+        for part in ("items", "values"):
+            if part in kind:
+                return visit(kind[part], path, depth + 1)
+        for each in kind.get("fields", ()):
+            name = joined(path, str(each.get("name")))
+            inner = visit(each.get("type"), name, depth + 1)
+            logical = str(inner.get("logicalType", ""))
+            digits = "(3)" if logical in _MILLIS else "(6)" if "-micros" in logical else ""
+            symbols = frozenset(map(str, inner.get("symbols", ())))
+            found[name] = SchemaField("", digits, default="default" in each, symbols=symbols)
+        return kind
+
+    visit(json.loads(text), "", 0)
+    return found
+
+
+def _json_details(text: str) -> dict[str, SchemaField]:
+    """The defaults of a JSON schema's outer properties."""
+    document = json.loads(text)
+    properties = document.get("properties", {}) if isinstance(document, Mapping) else {}
+    return {
+        str(name): SchemaField("", default=isinstance(each, Mapping) and "default" in each)
+        for name, each in properties.items()
+    }

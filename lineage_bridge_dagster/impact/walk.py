@@ -1,0 +1,141 @@
+"""The walk from the changed objects to the end of the graph, cycles included. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
+from lineage_bridge_dagster.impact.deltas import VERDICTS, Delta, DeltaKind
+from lineage_bridge_dagster.impact.flows import Flows, Job
+from lineage_bridge_dagster.impact.report import Affected, PathStep
+from lineage_bridge_dagster.impact.rules.athena import view_reaction
+from lineage_bridge_dagster.impact.rules.connect import sink_reaction
+from lineage_bridge_dagster.impact.rules.flink import statement_reaction
+from lineage_bridge_dagster.impact.rules.reaction import Reaction
+from lineage_bridge_dagster.impact.rules.source import source_reaction
+from lineage_bridge_dagster.impact.rules.tableflow import table_reaction
+from lineage_bridge_dagster.impact.schema_diff import SchemaField
+from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, TableflowTable
+
+_EVIDENCE: Mapping[NodeKind, str] = {
+    NodeKind.STATEMENT: "SQL of the statement",
+    NodeKind.CONNECTOR: "configuration of the connector",
+    NodeKind.GLUE: "Tableflow of the topic",
+    NodeKind.VIEW: "SQL of the view",
+}
+
+
+@dataclass
+class Surroundings:
+    """What a walk goes through.
+
+    Attributes:
+        flows: All jobs.
+        connectors: What the configurations of connectors tell, by their node.
+        tables: Topic -> the tables that Tableflow writes from it.
+        fields: Topic -> the fields of its records before the changes.
+        rowtimes: Topic -> the columns whose watermark its table has.
+        fresh: Jobs that start after the changes, and so read with the new schemas.
+        owners: Text form of a node -> whom to tell.
+    """
+
+    flows: Flows
+    connectors: Mapping[NodeRef, ConnectorFlow] = field(default_factory=dict)
+    tables: Mapping[NodeRef, Sequence[TableflowTable]] = field(default_factory=dict)
+    fields: Mapping[NodeRef, Mapping[str, SchemaField]] = field(default_factory=dict)
+    rowtimes: Mapping[NodeRef, Sequence[str]] = field(default_factory=dict)
+    fresh: frozenset[NodeRef] = frozenset()
+    owners: Mapping[str, str] = field(default_factory=dict)
+
+
+class Walk:
+    """Carries what differs from node to node, each thing once.
+
+    Args:
+        around: What it goes through.
+    """
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self._visited: set[tuple[NodeRef, DeltaKind, str | None]] = set()
+        self._pending: deque[tuple[NodeRef, list[Delta]]] = deque()
+        self.effects: list[Affected] = []
+
+    def start(self, node: NodeRef, deltas: Iterable[Delta], *, silent: bool = False) -> None:
+        """Note what differs on a node.
+
+        Args:
+            node: The node.
+            deltas: What differs, from one change.
+            silent: Whether the node itself is the changed object, and only its readers are affected.
+        """
+        new = []
+        for delta in deltas:
+            key = (node, *delta.key)
+            if key not in self._visited:
+                self._visited.add(key)
+                new.append(delta)
+                if not silent:
+                    self.note(node, [delta])
+        if new:
+            self._pending.append((node, new))
+
+    def run(self) -> None:
+        """Go on until nothing new is found."""
+        while self._pending:
+            node, deltas = self._pending.popleft()
+            for reader, evidence, reaction in self._reactions(node, deltas):
+                onward: dict[NodeRef, list[Delta]] = {}
+                own = [delta.onto(reader, evidence) for delta in reaction.own]
+                if reader.kind in (NodeKind.GLUE, NodeKind.VIEW):
+                    onward[reader] = own
+                else:
+                    self.note(reader, own)
+                for target, delta in reaction.outputs:
+                    step = replace(delta, column=None).onto(reader, evidence)
+                    onward.setdefault(target, []).append(
+                        replace(step, column=delta.column).onto(target, f"written by {reader}")
+                    )
+                for target, found in onward.items():
+                    self.start(target, found)
+
+    def _reactions(self, node: NodeRef, deltas: Sequence[Delta]) -> Iterator[tuple[NodeRef, str, Reaction]]:
+        around = self._around
+        for job in around.flows.readers.get(node, ()):
+            yield job.node, _EVIDENCE[job.node.kind], self._reaction(job, node, deltas)
+        for table in around.tables.get(node, ()):
+            yield table.ref, _EVIDENCE[NodeKind.GLUE], table_reaction(table, deltas)
+
+    def _reaction(self, job: Job, node: NodeRef, deltas: Sequence[Delta]) -> Reaction:
+        around = self._around
+        match job.node.kind:
+            case NodeKind.VIEW:
+                return view_reaction(job, node, deltas)
+            case NodeKind.STATEMENT:
+                if job.node in around.fresh:
+                    deltas = [delta for delta in deltas if not delta.is_of_schema]
+                return statement_reaction(job, node, deltas, around.rowtimes.get(node, ()))
+        flow = around.connectors[job.node]
+        if flow.is_source:
+            return source_reaction(job, node, deltas)
+        return sink_reaction(job, flow.config, node, deltas, around.fields.get(node, {}))
+
+    def note(self, node: NodeRef, deltas: Iterable[Delta]) -> None:
+        """Note what happens to a node, without carrying it on."""
+        for delta in deltas:
+            verdict = VERDICTS.get(delta.kind)
+            if verdict is not None:
+                owner = self._around.owners.get(str(node), "")
+                self.effects.append(Affected(node, delta.column, verdict, delta.reason, delta.path, owner))
+
+    def react(self, node: NodeRef, reaction: Reaction) -> None:
+        """Note what happens to a job, and carry on what it writes."""
+        self.note(node, reaction.own)
+        for target, delta in reaction.outputs:
+            self.start(target, [replace(delta, path=(*delta.path, *_step(target, delta, node)))])
+
+
+def _step(target: NodeRef, delta: Delta, writer: NodeRef) -> tuple[PathStep, ...]:
+    return (PathStep(target, delta.column, f"written by {writer}"),)
