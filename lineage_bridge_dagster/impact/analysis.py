@@ -28,8 +28,8 @@ from lineage_bridge_dagster.impact.change import (
 )
 from lineage_bridge_dagster.impact.connector_columns import passed_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow, connector_flow, connector_flows
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
-from lineage_bridge_dagster.impact.flows import Flows, Job
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.flows import FlowJob, Flows
 from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
 from lineage_bridge_dagster.impact.report import Impact, ImpactGap, PathStep, ordered
 from lineage_bridge_dagster.impact.rules.changed_config import config_deltas, decoding_problem
@@ -46,14 +46,14 @@ from lineage_bridge_dagster.impact.sql_flows import (
     topic_columns,
 )
 from lineage_bridge_dagster.impact.view_flows import view_jobs
-from lineage_bridge_dagster.impact.walk import Surroundings, Walk
+from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
 C = TypeVar("C")
 
-Seed = tuple[NodeRef, list[Delta], bool]
+Seed = tuple[NodeRef, list[NodeDelta], bool]
 """Where a walk starts, with what, and whether it stays there."""
 
 
@@ -96,7 +96,7 @@ class _Analysis:
         registered += [*self._of(CompatibilityChange), *self._of(SchemaChange)]
         seeds = [seed for change in registered for seed in self._register(change)]
         replaced_jobs, connectors = self._new_statements(), self._new_connectors()
-        self._walk = Walk(self._surroundings(replaced_jobs, connectors))
+        self._walk = ImpactWalk(self._surroundings(replaced_jobs, connectors))
         for node, deltas, stays in seeds:
             (self._walk.note if stays else self._walk.start)(node, deltas)
         for change in self._changes:
@@ -142,7 +142,7 @@ class _Analysis:
         self, node: NodeRef, kind: DeltaKind, reason: str, column: str | None = None, *, silent: bool = False
     ) -> None:
         path = (PathStep(node, column),)
-        self._walk.start(node, [Delta(kind, column, reason, path=path)], silent=silent)
+        self._walk.start(node, [NodeDelta(kind, column, reason, path=path)], silent=silent)
 
     # What exists
 
@@ -159,7 +159,7 @@ class _Analysis:
                 )
         return found
 
-    def _new_statements(self) -> dict[NodeRef, Job]:
+    def _new_statements(self) -> dict[NodeRef, FlowJob]:
         """The jobs of statements that are submitted, under the new schemas."""
         changed = {each.name: SqlJob(each.name, each.sql) for each in self._of(StatementChange)}
         if not changed:
@@ -177,7 +177,7 @@ class _Analysis:
         return found
 
     def _surroundings(
-        self, new: Mapping[NodeRef, Job], connectors: Mapping[NodeRef, ConnectorFlow]
+        self, new: Mapping[NodeRef, FlowJob], connectors: Mapping[NodeRef, ConnectorFlow]
     ) -> Surroundings:
         """What remains after the changes: without the jobs that are dropped, and with the new ones."""
         gone = {change.node for change in self._of(DropNode)}
@@ -230,7 +230,7 @@ class _Analysis:
         if problem is not None:
             reason = f"the registry rejects it: {problem.reason}"
             path = (PathStep(topic, problem.column),)
-            yield topic, [Delta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
+            yield topic, [NodeDelta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
             return
         self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
         number = old.version + 1 if old else 1
@@ -248,7 +248,7 @@ class _Analysis:
             deltas = []
         refused = unreadable(old, new)
         if refused is not None:
-            deltas.append(Delta(DeltaKind.UNREADABLE, refused.column, refused.reason, is_key=is_key))
+            deltas.append(NodeDelta(DeltaKind.UNREADABLE, refused.column, refused.reason, is_key=is_key))
         yield topic, [replace(each, path=(PathStep(topic, each.column),)) for each in deltas], False
 
     # Objects that go
@@ -267,17 +267,17 @@ class _Analysis:
             case NodeKind.GLUE | NodeKind.VIEW:
                 self._start(node, DeltaKind.REMOVED, "it is dropped", silent=True)
 
-    def _stop(self, job: Job | None, reason: str) -> None:
+    def _stop(self, job: FlowJob | None, reason: str) -> None:
         """A job that writes nothing more."""
         if job is None:
             self._gap(None, f"{reason}, but it is not known")
             return
         for output in job.outputs:
             path = (PathStep(job.node, None), PathStep(output.node, None, f"written by {job.node}"))
-            self._walk.start(output.node, [Delta(DeltaKind.ROWS_LOST, reason=reason, path=path)])
+            self._walk.start(output.node, [NodeDelta(DeltaKind.ROWS_LOST, reason=reason, path=path)])
 
     def _drop_topic(self, topic: NodeRef) -> None:
-        cause = Delta(DeltaKind.ROWS_LOST, reason="the topic is deleted", path=(PathStep(topic, None),))
+        cause = NodeDelta(DeltaKind.ROWS_LOST, reason="the topic is deleted", path=(PathStep(topic, None),))
         for job in self._running.values():
             if topic in job.inputs or job.output(topic) is not None:
                 onward = replace(job, outputs=tuple(o for o in job.outputs if o.node != topic))
@@ -287,7 +287,7 @@ class _Analysis:
         self._walk.start(topic, [cause], silent=True)
 
     def _drop_dataset(self, dataset: NodeRef) -> None:
-        cause = Delta(DeltaKind.ROWS_LOST, reason="it is dropped", path=(PathStep(dataset, None),))
+        cause = NodeDelta(DeltaKind.ROWS_LOST, reason="it is dropped", path=(PathStep(dataset, None),))
         for flow in self._connectors.values():
             job, config = flow.job, flow.config
             if flow.is_source and dataset in job.inputs:
@@ -304,7 +304,7 @@ class _Analysis:
                     job, self._failed(flow, dataset, cause, f"{dataset.name}, which it writes, is gone")
                 )
 
-    def _failed(self, flow: ConnectorFlow, target: NodeRef, cause: Delta, reason: str) -> Reaction:
+    def _failed(self, flow: ConnectorFlow, target: NodeRef, cause: NodeDelta, reason: str) -> Reaction:
         """A sink that cannot write to one target, or not read one topic."""
         if not is_quiet(flow.config):
             return broken(flow.job, cause, reason)
@@ -313,7 +313,7 @@ class _Analysis:
 
     def _drop_column(self, node: NodeRef, column: str) -> None:
         path = (PathStep(node, column),)
-        cause = Delta(DeltaKind.REMOVED, column, f"{column} is dropped", path=path)
+        cause = NodeDelta(DeltaKind.REMOVED, column, f"{column} is dropped", path=path)
         if node.kind is not NodeKind.DATASET:
             self._walk.start(node, [cause], silent=True)
             return
@@ -329,7 +329,7 @@ class _Analysis:
         if not readers and not writers:
             self._gap(node, f"no connector is known that reads or writes {node.name}", matters=False)
 
-    def _captured_without(self, flow: ConnectorFlow, dataset: NodeRef, cause: Delta) -> None:
+    def _captured_without(self, flow: ConnectorFlow, dataset: NodeRef, cause: NodeDelta) -> None:
         """A source connector whose table no longer has a column."""
         column = cause.column or ""
         named = [*flow.config.items("incrementing.column.name", "timestamp.column.name")]
@@ -337,7 +337,7 @@ class _Analysis:
         if column in named or re.search(rf"\b{re.escape(column)}\b", flow.config.get("query")):
             self._react(flow.job, broken(flow.job, cause, f"it queries {column}, which is gone"))
             return
-        own = Delta(DeltaKind.NULLED, column, f"goes on without {column}", path=cause.path)
+        own = NodeDelta(DeltaKind.NULLED, column, f"goes on without {column}", path=cause.path)
         for output in flow.job.outputs:
             if dataset not in output.inputs:
                 continue
@@ -347,7 +347,7 @@ class _Analysis:
                 self._walk.note(flow.job.node, [own.onto(flow.job.node, "configuration of the connector")])
 
     def _write_without(
-        self, flow: ConnectorFlow, topic: NodeRef, fields: Sequence[str], cause: Delta
+        self, flow: ConnectorFlow, topic: NodeRef, fields: Sequence[str], cause: NodeDelta
     ) -> bool:
         """A connector that registers a schema without some fields; False if it fails or changes nothing."""
         steps = (*cause.path, PathStep(flow.job.node, cause.column, "configuration of the connector"))
@@ -367,16 +367,16 @@ class _Analysis:
                 moved = [replace(each, path=(*steps, *each.path)) for each in deltas]
                 self._walk.start(node, moved)
         if not found and not self._after.subject(f"{topic.name}-value").versions:
-            delta = Delta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)
+            delta = NodeDelta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)
             self._walk.start(topic, [delta.onto(topic, f"written by {flow.job.node}")])
             return True
         return found
 
     # Objects that change
 
-    def _replace_statement(self, node: NodeRef, new: Job) -> None:
+    def _replace_statement(self, node: NodeRef, new: FlowJob) -> None:
         old = self._running.get(node)
-        cause = Delta(DeltaKind.MEANING, path=(PathStep(node, None),))
+        cause = NodeDelta(DeltaKind.MEANING, path=(PathStep(node, None),))
         topics = frozenset(map(_topic, self._before.topics))
         sinks = {output.node: self._sink_columns(output.node) for output in new.outputs}
         column, reason = refusal(new, topics, sinks)
@@ -409,7 +409,7 @@ class _Analysis:
         old = self._connectors.get(node)
         if old is None:
             return
-        cause = Delta(DeltaKind.MEANING, path=(PathStep(node, None),))
+        cause = NodeDelta(DeltaKind.MEANING, path=(PathStep(node, None),))
         problem = "" if old.is_source else decoding_problem(old.config, new.config)
         if problem:
             reaction = broken(old.job, cause, problem)
@@ -457,7 +457,7 @@ class _Analysis:
                     table.ref, DeltaKind.ROWS_LOST, "it is created again from what its topic still holds"
                 )
 
-    def _react(self, job: Job, reaction: Reaction) -> None:
+    def _react(self, job: FlowJob, reaction: Reaction) -> None:
         own = [delta.onto(job.node, "") if not _ends_at(delta, job.node) else delta for delta in reaction.own]
         self._walk.react(job.node, Reaction(own, reaction.outputs))
 
@@ -478,5 +478,5 @@ def _number(value: object) -> int:
     return int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
 
 
-def _ends_at(delta: Delta, node: NodeRef) -> bool:
+def _ends_at(delta: NodeDelta, node: NodeRef) -> bool:
     return bool(delta.path) and delta.path[-1].node == node

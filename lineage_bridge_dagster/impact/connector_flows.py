@@ -9,7 +9,7 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
-from lineage_bridge_dagster.impact.flows import Job, Output
+from lineage_bridge_dagster.impact.flows import FlowJob, Output
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 
 
@@ -22,7 +22,7 @@ class ConnectorFlow(NamedTuple):
         lineage: What it reads and writes.
     """
 
-    job: Job
+    job: FlowJob
     config: Config
     lineage: ConnectorLineage
 
@@ -65,5 +65,5 @@ def connector_flow(connector: ConnectorRecord, topics: ExistingTopics) -> Connec
         if name not in extra
     )
     inputs = frozenset(NodeRef(kinds[0], name) for name in read)
-    job = Job(NodeRef(NodeKind.CONNECTOR, connector.name), outputs, inputs)
+    job = FlowJob(NodeRef(NodeKind.CONNECTOR, connector.name), outputs, inputs)
     return ConnectorFlow(job, Config(connector.config), lineage)

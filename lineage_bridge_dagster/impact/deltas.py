@@ -50,7 +50,7 @@ _OF_SCHEMA = frozenset(DeltaKind) - {
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class NodeDelta:
     """One thing that differs on a node.
 
     Attributes:
@@ -90,11 +90,11 @@ class Delta:
         """Whether only readers with an older schema notice it."""
         return self.kind in _OF_SCHEMA
 
-    def at(self, column: str | None, *, reason: str = "") -> Delta:
+    def at(self, column: str | None, *, reason: str = "") -> NodeDelta:
         """The delta of another column."""
         return replace(self, column=column, reason=reason or self.reason)
 
-    def onto(self, node: NodeRef, evidence: str) -> Delta:
+    def onto(self, node: NodeRef, evidence: str) -> NodeDelta:
         """The delta with this node as the next step of its path."""
         return replace(self, path=(*self.path, PathStep(node, self.column, evidence)))
 

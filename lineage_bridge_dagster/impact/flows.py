@@ -90,7 +90,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class FlowJob:
     """A statement, a connector or a view, with its outputs.
 
     Attributes:
@@ -120,12 +120,12 @@ class Flows:
         writers: Node -> the jobs that write it.
     """
 
-    jobs: dict[NodeRef, Job] = field(default_factory=dict)
-    readers: dict[NodeRef, list[Job]] = field(default_factory=dict)
-    writers: dict[NodeRef, list[Job]] = field(default_factory=dict)
+    jobs: dict[NodeRef, FlowJob] = field(default_factory=dict)
+    readers: dict[NodeRef, list[FlowJob]] = field(default_factory=dict)
+    writers: dict[NodeRef, list[FlowJob]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, jobs: Iterable[Job]) -> Flows:
+    def of(cls, jobs: Iterable[FlowJob]) -> Flows:
         """Index jobs."""
         flows = cls()
         for job in jobs:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.schemas.columns import own_type
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
 from lineage_bridge_dagster.schemas.types import MAX_DEPTH, Alternatives, joined, spelled
@@ -56,7 +56,7 @@ def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
     return found or {"": SchemaField(_spelled(kind), nullable=False)}
 
 
-def schema_deltas(old: RegisteredSchema, new: RegisteredSchema, *, is_key: bool = False) -> list[Delta]:
+def schema_deltas(old: RegisteredSchema, new: RegisteredSchema, *, is_key: bool = False) -> list[NodeDelta]:
     """What differs between the columns of two versions.
 
     Raises:
@@ -66,24 +66,24 @@ def schema_deltas(old: RegisteredSchema, new: RegisteredSchema, *, is_key: bool 
     return [replace(delta, is_key=is_key, column=delta.column or None) for delta in found]
 
 
-def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> Iterator[Delta]:
+def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> Iterator[NodeDelta]:
     for name, old in before.items():
         new = after.get(name)
         if new is None:
             if not _within(name, before.keys() - after.keys()):
-                yield Delta(DeltaKind.REMOVED, name, "the field no longer arrives", nullable=old.nullable)
+                yield NodeDelta(DeltaKind.REMOVED, name, "the field no longer arrives", nullable=old.nullable)
             continue
         if (old.type, old.precision) != (new.type, new.precision):
             kinds = (f"{old.type}{old.precision}", f"{new.type}{new.precision}")
-            yield Delta(DeltaKind.TYPE, name, f"{kinds[0]} becomes {kinds[1]}", old.type, new.type)
+            yield NodeDelta(DeltaKind.TYPE, name, f"{kinds[0]} becomes {kinds[1]}", old.type, new.type)
         elif lost := old.symbols - new.symbols if new.symbols else ():
-            yield Delta(DeltaKind.SYMBOLS, name, f"symbols {', '.join(sorted(lost))} are gone")
+            yield NodeDelta(DeltaKind.SYMBOLS, name, f"symbols {', '.join(sorted(lost))} are gone")
         if old.nullable and not new.nullable:
-            yield Delta(DeltaKind.REQUIRED, name, "the field may no longer be null")
+            yield NodeDelta(DeltaKind.REQUIRED, name, "the field may no longer be null")
     for name, new in after.items():
         if name not in before and not _within(name, after.keys() - before.keys()):
             how = "optional" if new.nullable else "default" if new.default else "required"
-            yield Delta(
+            yield NodeDelta(
                 DeltaKind.ADDED, name, _ADDED[how], after=new.type, nullable=new.nullable, default=new.default
             )
 

@@ -11,7 +11,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_table
 from lineage_bridge_dagster.confluent.graph.subjects import Role, SubjectMatch
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, Job, Output, OutputColumn
+from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, FlowJob, Output, OutputColumn
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, World
 from lineage_bridge_dagster.schemas.columns import own_type
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
@@ -58,7 +58,7 @@ def parse_in_jvm(texts: Sequence[str]) -> list[ParsedText]:
 
 def statement_jobs(
     world: World, statements: Sequence[SqlJob], parsed: Mapping[str, ParsedText]
-) -> dict[str, Job]:
+) -> dict[str, FlowJob]:
     """The jobs of statements, by name.
 
     Args:
@@ -101,7 +101,7 @@ def topic_columns(world: World, topic: str) -> dict[str, str] | None:
     }
 
 
-def _job(statement: SqlJob, text: ParsedText, derived: TextColumns, expansion: ViewExpansion) -> Job:
+def _job(statement: SqlJob, text: ParsedText, derived: TextColumns, expansion: ViewExpansion) -> FlowJob:
     writers: dict[TablePath, list[OutputColumn]] = {}
     further: dict[TablePath, str] = {}
     for writer in (writer for found in derived.statements for writer in found):
@@ -125,7 +125,7 @@ def _job(statement: SqlJob, text: ParsedText, derived: TextColumns, expansion: V
         for sink in expansion.sinks
     )
     inputs = frozenset(map(_topic, expansion.reads))
-    return Job(NodeRef(NodeKind.STATEMENT, statement.name), outputs, inputs, text.lineage.error or "")
+    return FlowJob(NodeRef(NodeKind.STATEMENT, statement.name), outputs, inputs, text.lineage.error or "")
 
 
 def _sources(origins: Sequence[ColumnOrigin]) -> tuple[ColumnSource, ...]:

@@ -11,7 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.extras import needs
-from lineage_bridge_dagster.impact.flows import Columns, ColumnSource, ColumnUse, Job, Output, OutputColumn
+from lineage_bridge_dagster.impact.flows import (
+    Columns,
+    ColumnSource,
+    ColumnUse,
+    FlowJob,
+    Output,
+    OutputColumn,
+)
 from lineage_bridge_dagster.impact.world import AthenaView, NodeRef
 from lineage_bridge_dagster.lineage.columns import How
 
@@ -25,7 +32,7 @@ SHOWN = "shown"
 """`ColumnSource.how` for a column whose type decides on that of the view's column: `MAX(amount)`."""
 
 
-def view_jobs(views: Iterable[AthenaView], tables: Columns) -> list[Job]:
+def view_jobs(views: Iterable[AthenaView], tables: Columns) -> list[FlowJob]:
     """The job of each view. One whose SQL is not understood has an error.
 
     Args:
@@ -41,7 +48,7 @@ def view_jobs(views: Iterable[AthenaView], tables: Columns) -> list[Job]:
     return [_job(view, names, tables) for view in views]
 
 
-def _job(view: AthenaView, names: Mapping[str, NodeRef], tables: Columns) -> Job:
+def _job(view: AthenaView, names: Mapping[str, NodeRef], tables: Columns) -> FlowJob:
     with needs("collector", "Reading Athena views"):
         import sqlglot
         from sqlglot.errors import SqlglotError
@@ -51,13 +58,13 @@ def _job(view: AthenaView, names: Mapping[str, NodeRef], tables: Columns) -> Job
     try:
         scope = build_scope(sqlglot.parse_one(view.sql, dialect="athena"))
         if scope is None:
-            return Job(view.ref, error="its SQL is no query")
+            return FlowJob(view.ref, error="its SQL is no query")
         reader = _ViewReader(view.database, names, tables)
         columns = reader.columns(scope)
         inputs = frozenset(reader.tables(scope))
     except (SqlglotError, ValueError, RecursionError) as error:
-        return Job(view.ref, error=f"its SQL is not understood ({type(error).__name__})")
-    return Job(view.ref, (Output(view.ref, inputs, tuple(columns)),), inputs)
+        return FlowJob(view.ref, error=f"its SQL is not understood ({type(error).__name__})")
+    return FlowJob(view.ref, (Output(view.ref, inputs, tuple(columns)),), inputs)
 
 
 class _ViewReader:

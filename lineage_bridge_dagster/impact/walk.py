@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
-from lineage_bridge_dagster.impact.deltas import VERDICTS, Delta, DeltaKind
-from lineage_bridge_dagster.impact.flows import Flows, Job
+from lineage_bridge_dagster.impact.deltas import VERDICTS, DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.flows import FlowJob, Flows
 from lineage_bridge_dagster.impact.report import Affected, PathStep
 from lineage_bridge_dagster.impact.rules.athena import view_reaction
 from lineage_bridge_dagster.impact.rules.connect import sink_reaction
@@ -50,7 +50,7 @@ class Surroundings:
     owners: Mapping[str, str] = field(default_factory=dict)
 
 
-class Walk:
+class ImpactWalk:
     """Carries what differs from node to node, each thing once.
 
     Args:
@@ -60,10 +60,10 @@ class Walk:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
         self._visited: set[tuple[NodeRef, DeltaKind, str | None]] = set()
-        self._pending: deque[tuple[NodeRef, list[Delta]]] = deque()
+        self._pending: deque[tuple[NodeRef, list[NodeDelta]]] = deque()
         self.effects: list[Affected] = []
 
-    def start(self, node: NodeRef, deltas: Iterable[Delta], *, silent: bool = False) -> None:
+    def start(self, node: NodeRef, deltas: Iterable[NodeDelta], *, silent: bool = False) -> None:
         """Note what differs on a node.
 
         Args:
@@ -87,7 +87,7 @@ class Walk:
         while self._pending:
             node, deltas = self._pending.popleft()
             for reader, evidence, reaction in self._reactions(node, deltas):
-                onward: dict[NodeRef, list[Delta]] = {}
+                onward: dict[NodeRef, list[NodeDelta]] = {}
                 own = [delta.onto(reader, evidence) for delta in reaction.own]
                 if reader.kind in (NodeKind.GLUE, NodeKind.VIEW):
                     onward[reader] = own
@@ -101,14 +101,16 @@ class Walk:
                 for target, found in onward.items():
                     self.start(target, found)
 
-    def _reactions(self, node: NodeRef, deltas: Sequence[Delta]) -> Iterator[tuple[NodeRef, str, Reaction]]:
+    def _reactions(
+        self, node: NodeRef, deltas: Sequence[NodeDelta]
+    ) -> Iterator[tuple[NodeRef, str, Reaction]]:
         around = self._around
         for job in around.flows.readers.get(node, ()):
             yield job.node, _EVIDENCE[job.node.kind], self._reaction(job, node, deltas)
         for table in around.tables.get(node, ()):
             yield table.ref, _EVIDENCE[NodeKind.GLUE], table_reaction(table, deltas)
 
-    def _reaction(self, job: Job, node: NodeRef, deltas: Sequence[Delta]) -> Reaction:
+    def _reaction(self, job: FlowJob, node: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
         around = self._around
         match job.node.kind:
             case NodeKind.VIEW:
@@ -122,7 +124,7 @@ class Walk:
             return source_reaction(job, node, deltas)
         return sink_reaction(job, flow.config, node, deltas, around.fields.get(node, {}))
 
-    def note(self, node: NodeRef, deltas: Iterable[Delta]) -> None:
+    def note(self, node: NodeRef, deltas: Iterable[NodeDelta]) -> None:
         """Note what happens to a node, without carrying it on."""
         for delta in deltas:
             verdict = VERDICTS.get(delta.kind)
@@ -137,5 +139,5 @@ class Walk:
             self.start(target, [replace(delta, path=(*delta.path, *_step(target, delta, node)))])
 
 
-def _step(target: NodeRef, delta: Delta, writer: NodeRef) -> tuple[PathStep, ...]:
+def _step(target: NodeRef, delta: NodeDelta, writer: NodeRef) -> tuple[PathStep, ...]:
     return (PathStep(target, delta.column, f"written by {writer}"),)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind, overlap
-from lineage_bridge_dagster.impact.flows import Job, OutputColumn
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta, overlap
+from lineage_bridge_dagster.impact.flows import FlowJob, OutputColumn
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
 from lineage_bridge_dagster.impact.view_flows import SHOWN, STAR
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 from lineage_bridge_dagster.lineage.columns import How
 
 
-def view_reaction(view: Job, node: NodeRef, deltas: Sequence[Delta]) -> Reaction:
+def view_reaction(view: FlowJob, node: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
     """What happens to a view.
 
     Args:
@@ -29,31 +29,31 @@ def view_reaction(view: Job, node: NodeRef, deltas: Sequence[Delta]) -> Reaction
     return Reaction(stale[:1] or found)
 
 
-def _reactions(view: Job, node: NodeRef, delta: Delta) -> Iterator[Delta]:
+def _reactions(view: FlowJob, node: NodeRef, delta: NodeDelta) -> Iterator[NodeDelta]:
     columns = view.outputs[0].columns if view.outputs else ()
     match delta.kind:
         case DeltaKind.BROKEN if node.kind is NodeKind.VIEW:
-            yield Delta(DeltaKind.BROKEN, None, "it reads a view that fails", path=delta.path)
+            yield NodeDelta(DeltaKind.BROKEN, None, "it reads a view that fails", path=delta.path)
         case DeltaKind.BROKEN | DeltaKind.ROWS_LOST:
-            yield Delta(DeltaKind.ROWS_LOST, None, "no new rows", path=delta.path)
+            yield NodeDelta(DeltaKind.ROWS_LOST, None, "no new rows", path=delta.path)
         case DeltaKind.ADDED | DeltaKind.TYPE:
             stale = next((column for column in columns if _shows(column, node, delta)), None)
             if stale is not None:
                 why = "one more column" if delta.kind is DeltaKind.ADDED else "a column of another type"
                 name = delta.column if stale.name == STAR else stale.name
                 reason = f"the view is stale: its query gives {why} than it stores"
-                yield Delta(DeltaKind.BROKEN, name, reason, path=delta.path)
+                yield NodeDelta(DeltaKind.BROKEN, name, reason, path=delta.path)
         case DeltaKind.REMOVED if delta.column is None:
-            yield Delta(DeltaKind.BROKEN, None, "it reads a table that is gone", path=delta.path)
+            yield NodeDelta(DeltaKind.BROKEN, None, "it reads a table that is gone", path=delta.path)
         case DeltaKind.REMOVED:
             if delta.column is not None and _uses(columns, node, delta.column):
                 reason = f"it names {delta.column}, which is gone"
-                yield Delta(DeltaKind.BROKEN, delta.column, reason, path=delta.path)
+                yield NodeDelta(DeltaKind.BROKEN, delta.column, reason, path=delta.path)
         case DeltaKind.NULLED | DeltaKind.MEANING:
             yield from _passed(columns, node, delta)
 
 
-def _shows(column: OutputColumn, node: NodeRef, delta: Delta) -> bool:
+def _shows(column: OutputColumn, node: NodeRef, delta: NodeDelta) -> bool:
     """Whether the type of a view's column follows from one that is added or has another type."""
     return any(
         source.node == node
@@ -74,7 +74,7 @@ def _uses(columns: Sequence[OutputColumn], node: NodeRef, name: str) -> bool:
     return any(s.node == node and (s.column == STAR or overlap(s.column, name)) for s in sources)
 
 
-def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: Delta) -> Iterator[Delta]:
+def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: NodeDelta) -> Iterator[NodeDelta]:
     lost = delta.kind is DeltaKind.NULLED
     if delta.column is None:
         yield delta.at(None, reason="its rows are others")
@@ -87,7 +87,7 @@ def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: Delta) -> Ite
     )
     if used:
         kind = DeltaKind.ROWS_LOST if lost else DeltaKind.MEANING
-        yield Delta(kind, None, f"its rows depend on {delta.column}", path=delta.path)
+        yield NodeDelta(kind, None, f"its rows depend on {delta.column}", path=delta.path)
     for column in columns:
         for name in column.names_of(node, delta.column):
             yield delta.at(name, reason=f"shows {delta.column}")

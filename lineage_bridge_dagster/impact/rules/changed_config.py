@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.impact.connector_columns import passed_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.rules.connect import family_name, sink_reaction
 from lineage_bridge_dagster.impact.schema_diff import SchemaField
 from lineage_bridge_dagster.impact.world import NodeRef
@@ -37,7 +37,7 @@ _MASKS = re.compile(r"column\.(mask|truncate)\..*")
 
 def config_deltas(
     old: ConnectorFlow, new: ConnectorFlow, fields: Mapping[NodeRef, Mapping[str, SchemaField]]
-) -> Iterator[tuple[NodeRef, Delta]]:
+) -> Iterator[tuple[NodeRef, NodeDelta]]:
     """What differs in the outputs of a connector.
 
     Args:
@@ -48,14 +48,17 @@ def config_deltas(
     for before in old.job.outputs:
         after = new.job.output(before.node)
         if after is None:
-            yield before.node, Delta(DeltaKind.ROWS_LOST, reason=f"{new.job.node.name} no longer writes it")
+            yield (
+                before.node,
+                NodeDelta(DeltaKind.ROWS_LOST, reason=f"{new.job.node.name} no longer writes it"),
+            )
             continue
         lost = sorted(before.inputs - after.inputs)
         if lost:
-            yield before.node, Delta(DeltaKind.ROWS_LOST, reason=f"{lost[0].name} is no longer read")
+            yield before.node, NodeDelta(DeltaKind.ROWS_LOST, reason=f"{lost[0].name} is no longer read")
         rows = [why for key, why in _ROWS.items() if old.config.get(key) != new.config.get(key)]
         if rows:
-            yield before.node, Delta(DeltaKind.MEANING, None, rows[0])
+            yield before.node, NodeDelta(DeltaKind.MEANING, None, rows[0])
         topics = [before.node] if old.is_source else sorted(before.inputs & after.inputs)
         for topic in topics:
             found = _columns(old, new, topic, before.inputs, fields.get(topic, {}))
@@ -63,7 +66,10 @@ def config_deltas(
         if old.is_source:
             yield from ((before.node, delta) for delta in _tombstones(old.config, new.config))
         elif any(old.config.get(key) != new.config.get(key) for key in _OUTPUT_FORMATS):
-            yield before.node, Delta(DeltaKind.TYPE, None, "files are written in another format", "a", "b")
+            yield (
+                before.node,
+                NodeDelta(DeltaKind.TYPE, None, "files are written in another format", "a", "b"),
+            )
 
 
 def decoding_problem(old: Config, new: Config) -> str:
@@ -98,7 +104,7 @@ def _columns(
     topic: NodeRef,
     datasets: Iterable[NodeRef],
     fields: Mapping[str, SchemaField],
-) -> Iterator[Delta]:
+) -> Iterator[NodeDelta]:
     before, after = (passed_columns(flow.config, fields) for flow in (old, new))
     gone = DeltaKind.REMOVED if old.is_source else DeltaKind.NULLED
     if old.is_source:
@@ -108,22 +114,22 @@ def _columns(
         masked = _masked(new.config, datasets, fields) ^ _masked(old.config, datasets, fields)
         after = {name: of for name, of in after.items() if of.column not in left_out}
         for name in sorted(masked):
-            yield Delta(DeltaKind.MEANING, name, f"{name} is masked in another way")
+            yield NodeDelta(DeltaKind.MEANING, name, f"{name} is masked in another way")
     for name, of in before.items():
         if name not in after:
-            yield Delta(gone, name, f"{name} is left out")
+            yield NodeDelta(gone, name, f"{name} is left out")
         elif of.column != after[name].column:
-            yield Delta(DeltaKind.MEANING, name, f"{name} comes from another field")
+            yield NodeDelta(DeltaKind.MEANING, name, f"{name} comes from another field")
         elif of.how != after[name].how:
             if "cast" in f"{of.how} {after[name].how}":
-                yield Delta(DeltaKind.TYPE, name, f"{name} has another type", of.how, after[name].how)
+                yield NodeDelta(DeltaKind.TYPE, name, f"{name} has another type", of.how, after[name].how)
             else:
-                yield Delta(
+                yield NodeDelta(
                     DeltaKind.MEANING, name, f"{name} has other values: {after[name].how or 'its own'}"
                 )
     added = [name for name in after if name not in before]
     for name in added:
-        delta = Delta(DeltaKind.ADDED, name, f"{name} is added")
+        delta = NodeDelta(DeltaKind.ADDED, name, f"{name} is added")
         if old.is_source:
             yield delta
         else:
@@ -137,14 +143,14 @@ def _plain(config: Config) -> Config:
     return Config({key: config.get(key) for key in keys})
 
 
-def _tombstones(old: Config, new: Config) -> Iterator[Delta]:
+def _tombstones(old: Config, new: Config) -> Iterator[NodeDelta]:
     if not family_name(new).startswith("debezium"):
         return
     before, after = (config.flag("tombstones.on.delete", default=True) for config in (old, new))
     if after and not before:
-        yield Delta(DeltaKind.TOMBSTONES, None, "a deletion is followed by a record without a value")
+        yield NodeDelta(DeltaKind.TOMBSTONES, None, "a deletion is followed by a record without a value")
     elif before and not after:
-        yield Delta(
+        yield NodeDelta(
             DeltaKind.DELETES_LOST, None, "deletions are no longer followed by a record without a value"
         )
 

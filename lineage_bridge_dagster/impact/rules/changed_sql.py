@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
-from lineage_bridge_dagster.impact.flows import Job, Output, OutputColumn
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.flows import FlowJob, Output, OutputColumn
 from lineage_bridge_dagster.impact.world import NodeRef
 
 _REFUSED = ("there is no column", "the query has ")
@@ -40,7 +40,7 @@ Sinks = Mapping[NodeRef, Mapping[str, SinkColumn]]
 """The columns of the topics that a statement writes, where they are known."""
 
 
-def refusal(job: Job, topics: frozenset[NodeRef], sinks: Sinks) -> tuple[str | None, str]:
+def refusal(job: FlowJob, topics: frozenset[NodeRef], sinks: Sinks) -> tuple[str | None, str]:
     """The column for which Flink refuses a statement, if one decides, and why; no reason if it does not.
 
     Args:
@@ -60,7 +60,7 @@ def refusal(job: Job, topics: frozenset[NodeRef], sinks: Sinks) -> tuple[str | N
     return None, ""
 
 
-def replaced(old: Job, new: Job, ages: bool) -> Iterator[tuple[NodeRef, Delta]]:
+def replaced(old: FlowJob, new: FlowJob, ages: bool) -> Iterator[tuple[NodeRef, NodeDelta]]:
     """What differs in the sinks of a statement that is replaced, and not refused.
 
     Args:
@@ -71,7 +71,7 @@ def replaced(old: Job, new: Job, ages: bool) -> Iterator[tuple[NodeRef, Delta]]:
     for before in old.outputs:
         after = new.output(before.node)
         if after is None:
-            yield before.node, Delta(DeltaKind.ROWS_LOST, reason=f"{new.node.name} no longer writes it")
+            yield before.node, NodeDelta(DeltaKind.ROWS_LOST, reason=f"{new.node.name} no longer writes it")
         else:
             yield from ((before.node, delta) for delta in _differences(before, after, ages))
 
@@ -117,14 +117,14 @@ def _casts(source: str, target: str) -> bool:
     return True
 
 
-def _differences(before: Output, after: Output, ages: bool) -> Iterator[Delta]:
+def _differences(before: Output, after: Output, ages: bool) -> Iterator[NodeDelta]:
     if before.inputs != after.inputs:
-        yield Delta(DeltaKind.MEANING, None, "it is made of other tables")
+        yield NodeDelta(DeltaKind.MEANING, None, "it is made of other tables")
     rows: set[str] = set()
     for old in before.columns:
         new = after.column(old.name)
         if new is None:
-            yield Delta(
+            yield NodeDelta(
                 DeltaKind.NULLED, old.name, f"{old.name} is no longer written, so it is NULL in new rows"
             )
             continue
@@ -132,17 +132,17 @@ def _differences(before: Output, after: Output, ages: bool) -> Iterator[Delta]:
         selecting = {role for role, _, is_row in changed if is_row}
         rows |= selecting
         if changed and not selecting:
-            yield Delta(DeltaKind.MEANING, old.name, f"{old.name} is joined by another condition")
+            yield NodeDelta(DeltaKind.MEANING, old.name, f"{old.name} is joined by another condition")
         elif old.formula != new.formula:
-            yield Delta(DeltaKind.MEANING, old.name, f"{old.name} is computed in another way")
+            yield NodeDelta(DeltaKind.MEANING, old.name, f"{old.name} is computed in another way")
         elif ages and is_aggregated(new):
             reason = f"{old.name} is computed again, from the records that its sources still have"
-            yield Delta(DeltaKind.MEANING, old.name, reason)
+            yield NodeDelta(DeltaKind.MEANING, old.name, reason)
     for new in after.columns:
         if before.column(new.name) is None:
-            yield Delta(DeltaKind.MEANING, new.name, f"{new.name} is written from now on")
+            yield NodeDelta(DeltaKind.MEANING, new.name, f"{new.name} is written from now on")
     if rows:
-        yield Delta(DeltaKind.MEANING, None, f"its rows are others: {', '.join(sorted(rows))} changed")
+        yield NodeDelta(DeltaKind.MEANING, None, f"its rows are others: {', '.join(sorted(rows))} changed")
 
 
 def _uses(column: OutputColumn) -> set[tuple[str, str, bool]]:

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.impact.connector_columns import passed_columns
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind, overlap
-from lineage_bridge_dagster.impact.flows import Job
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta, overlap
+from lineage_bridge_dagster.impact.flows import FlowJob
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
 from lineage_bridge_dagster.impact.schema_diff import SchemaField
 from lineage_bridge_dagster.impact.world import NodeRef
@@ -34,10 +34,10 @@ _RAW = frozenset({"BYTES", "io.confluent.connect.s3.format.bytearray.ByteArrayFo
 
 
 def sink_reaction(
-    job: Job,
+    job: FlowJob,
     config: Config,
     topic: NodeRef,
-    deltas: Sequence[Delta],
+    deltas: Sequence[NodeDelta],
     fields: Mapping[str, SchemaField],
 ) -> Reaction:
     """What happens to a sink and to its datasets.
@@ -69,11 +69,14 @@ def sink_reaction(
                 reaction.add(found.own[0], found.outputs)
             case DeltaKind.REMOVED | DeltaKind.NULLED:
                 lost = [
-                    (o.node, Delta(DeltaKind.NULLED, name, f"{name} is NULL in new rows", path=delta.path))
+                    (
+                        o.node,
+                        NodeDelta(DeltaKind.NULLED, name, f"{name} is NULL in new rows", path=delta.path),
+                    )
                     for o in outputs
                     for name in targets
                 ]
-                own = Delta(DeltaKind.NULLED, delta.column, f"writes no {delta.column}", path=delta.path)
+                own = NodeDelta(DeltaKind.NULLED, delta.column, f"writes no {delta.column}", path=delta.path)
                 reaction.add(own, lost)
             case DeltaKind.MEANING:
                 other = [(o.node, delta.at(name)) for o in outputs for name in targets or (None,)]
@@ -86,7 +89,9 @@ def sink_reaction(
                 reason = "rows are deleted from now on"
                 if delta.kind is DeltaKind.DELETES_LOST:
                     reason = "rows are no longer deleted"
-                other = [(o.node, Delta(DeltaKind.MEANING, None, reason, path=delta.path)) for o in outputs]
+                other = [
+                    (o.node, NodeDelta(DeltaKind.MEANING, None, reason, path=delta.path)) for o in outputs
+                ]
                 reaction.outputs += other
     return reaction
 
@@ -104,7 +109,7 @@ def family_name(config: Config) -> str:
     return family.name if family else ""
 
 
-def _problem(config: Config, delta: Delta, fields: Mapping[str, SchemaField]) -> str:
+def _problem(config: Config, delta: NodeDelta, fields: Mapping[str, SchemaField]) -> str:
     """Why a sink cannot write a record that differs so; empty if it can."""
     name, column = family_name(config), delta.column or ""
     keys = config.items("pk.fields")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind, overlap
-from lineage_bridge_dagster.impact.flows import Job, Output
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta, overlap
+from lineage_bridge_dagster.impact.flows import FlowJob, Output
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
 from lineage_bridge_dagster.impact.world import NodeRef
 
@@ -18,7 +18,7 @@ _LOST = frozenset({DeltaKind.REMOVED, DeltaKind.NULLED})
 
 
 def statement_reaction(
-    job: Job, topic: NodeRef, deltas: Sequence[Delta], rowtimes: Sequence[str | None] = ()
+    job: FlowJob, topic: NodeRef, deltas: Sequence[NodeDelta], rowtimes: Sequence[str | None] = ()
 ) -> Reaction:
     """What happens to a statement and to its sinks.
 
@@ -49,14 +49,14 @@ def statement_reaction(
                 # In its own naming, a field of a row is the column that it is read into.
                 nested = delta.column is not None and "." in delta.column
                 name = passed[0][1].column if nested else delta.column
-                reaction.add(Delta(kind, name, reason, path=delta.path), passed)
+                reaction.add(NodeDelta(kind, name, reason, path=delta.path), passed)
     return reaction
 
 
-def _passed(output: Output, topic: NodeRef, delta: Delta) -> Iterator[Delta]:
+def _passed(output: Output, topic: NodeRef, delta: NodeDelta) -> Iterator[NodeDelta]:
     """What arrives in an output of a column that is lost or means something else."""
     lost = delta.kind in _LOST
-    all_rows = Delta(
+    all_rows = NodeDelta(
         DeltaKind.ROWS_LOST if lost else DeltaKind.MEANING,
         reason="its rows depend on what is lost" if lost else "its rows are others",
         path=delta.path,
@@ -79,4 +79,4 @@ def _passed(output: Output, topic: NodeRef, delta: Delta) -> Iterator[Delta]:
             names = [column.name]
         for name in names:
             reason = f"{name} is NULL in new rows" if lost else f"{name} is made of what has changed"
-            yield Delta(kind, name, reason, path=delta.path)
+            yield NodeDelta(kind, name, reason, path=delta.path)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
-from lineage_bridge_dagster.impact.flows import Job
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.flows import FlowJob
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, silent
 from lineage_bridge_dagster.impact.world import NodeRef
 
 _COLUMNS = frozenset({DeltaKind.NULLED, DeltaKind.MEANING})
 
 
-def source_reaction(job: Job, dataset: NodeRef, deltas: Sequence[Delta]) -> Reaction:
+def source_reaction(job: FlowJob, dataset: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
     """What happens to a source connector and to its topics.
 
     Args:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lineage_bridge_dagster.impact.deltas import Delta, DeltaKind
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
 from lineage_bridge_dagster.impact.world import TableflowTable
 
@@ -20,7 +20,7 @@ _CONTAINERS = ("list<", "map<")
 _PASSED = frozenset({DeltaKind.ROWS_LOST, DeltaKind.NULLED, DeltaKind.MEANING})
 
 
-def table_reaction(table: TableflowTable, deltas: Sequence[Delta]) -> Reaction:
+def table_reaction(table: TableflowTable, deltas: Sequence[NodeDelta]) -> Reaction:
     """What happens to a table, and to its readers if it is no longer written.
 
     Args:
@@ -31,7 +31,7 @@ def table_reaction(table: TableflowTable, deltas: Sequence[Delta]) -> Reaction:
     for delta in deltas:
         problem = _problem(table, delta)
         if problem:
-            own = Delta(DeltaKind.BROKEN, delta.column, problem, path=delta.path)
+            own = NodeDelta(DeltaKind.BROKEN, delta.column, problem, path=delta.path)
             return Reaction([own])
         if (
             delta.kind in _PASSED
@@ -40,7 +40,9 @@ def table_reaction(table: TableflowTable, deltas: Sequence[Delta]) -> Reaction:
         ):
             reaction.own.append(delta)
         elif delta.kind is DeltaKind.DELETES_LOST and table.mode == "UPSERT":
-            reaction.own.append(Delta(DeltaKind.MEANING, None, "rows are no longer deleted", path=delta.path))
+            reaction.own.append(
+                NodeDelta(DeltaKind.MEANING, None, "rows are no longer deleted", path=delta.path)
+            )
     return reaction
 
 
@@ -63,7 +65,7 @@ def is_promotion(before: str, after: str) -> bool:
     return before == after or (before, after) in {("int", "long"), ("float", "double")}
 
 
-def _problem(table: TableflowTable, delta: Delta) -> str:
+def _problem(table: TableflowTable, delta: NodeDelta) -> str:
     """Why a table does not take what differs; empty if it does."""
     stops = "materialization stops"
     if (

@@ -16,7 +16,8 @@ from lineage_bridge_dagster.impact.change import (
 from lineage_bridge_dagster_tests.impact.conftest import Judge, avro, register, world
 
 MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
-ADDRESS = {"type": "record", "name": "A", "fields": [{"name": "zip", "type": "string"}]}
+ADDRESS: dict[str, Any] = {"type": "record", "name": "A", "fields": [{"name": "zip", "type": "string"}]}
+CITY = {"name": "city", "type": ["null", "string"], "default": None}
 VIEWS = {"v": "SELECT id FROM lake.orders"}
 
 
@@ -58,7 +59,7 @@ def judged(judge: Judge, before: Any, after: Any) -> tuple[Any, Any]:
         ),
         (
             ADDRESS,
-            {**ADDRESS, "fields": [*ADDRESS["fields"], {"name": "y", "type": ["null", "int"], "default": None}]},
+            {**ADDRESS, "fields": [*ADDRESS["fields"], CITY]},
             "gains_column",
         ),
         ({"type": "array", "items": "int"}, {"type": "array", "items": "long"}, "changes_type"),
