@@ -111,7 +111,7 @@ def transformed(name: str, **settings: str) -> dict[str, str]:
         (SINK, transformed("ReplaceField", renames="note:remark"), ("loses_data", "note")),
         (SINK, transformed("MaskField", fields="note"), ("changes_meaning", "note")),
         (SINK, transformed("Cast", spec="qty:string"), ("changes_type", "qty")),
-        (SINK, transformed("InsertField", static_field="origin", static_value="kafka"), ("gains_column", "origin")),
+        (SINK, transformed("InsertField", static_field="new"), ("gains_column", "new")),
         (SINK, {**SINK, "insert_mode": "upsert", "pk_fields": "id"}, ("changes_meaning", None)),
         (SINK, {**SINK, "delete_enabled": "true"}, ("changes_meaning", None)),
         (SINK, {**SINK, "table_name_format": "orders_v2"}, ("loses_data", None)),
