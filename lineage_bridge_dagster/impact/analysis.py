@@ -214,7 +214,8 @@ class _Analysis:
             self._after = replace(self._after, compatibility=modes)
             return
         topic, separator, role = change.subject.rpartition("-")
-        if not separator or role not in ("key", "value") or topic not in self._before.topics:
+        topics = {*self._before.topics, *(each.name for each in self._of(TopicChange))}
+        if not separator or role not in ("key", "value") or topic not in topics:
             self._gap(None, f"no topic is known whose subject is {change.subject}")
             return
         new = RegisteredSchema(0, change.text, change.type, references=change.references)
@@ -332,9 +333,9 @@ class _Analysis:
     def _captured_without(self, flow: ConnectorFlow, dataset: NodeRef, cause: NodeDelta) -> None:
         """A source connector whose table no longer has a column."""
         column = cause.column or ""
-        named = [*flow.config.items("incrementing.column.name", "timestamp.column.name")]
-        named += flow.config.items("timestamp.column.name")
-        if column in named or re.search(rf"\b{re.escape(column)}\b", flow.config.get("query")):
+        keys = ("incrementing.column.name", "timestamp.column.name")
+        decisive = [name for key in keys for name in flow.config.items(key)]
+        if column in decisive or re.search(rf"\b{re.escape(column)}\b", flow.config.get("query")):
             self._react(flow.job, broken(flow.job, cause, f"it queries {column}, which is gone"))
             return
         own = NodeDelta(DeltaKind.NULLED, column, f"goes on without {column}", path=cause.path)
@@ -342,7 +343,8 @@ class _Analysis:
             if dataset not in output.inputs:
                 continue
             passed = passed_columns(flow.config, self._fields.get(output.node, ()))
-            fields = [name for name, of in passed.items() if of.column == column] or [column]
+            spellings = (column, f"after.{column}", f"before.{column}")
+            fields = [name for name, of in passed.items() if of.column in spellings] or [column]
             if self._write_without(flow, output.node, fields, cause):
                 self._walk.note(flow.job.node, [own.onto(flow.job.node, "configuration of the connector")])
 

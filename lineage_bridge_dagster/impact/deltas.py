@@ -11,7 +11,7 @@ from lineage_bridge_dagster.impact.world import NodeRef
 
 
 class DeltaKind(StrEnum):
-    """What differs. The last six concern the registered schema of a topic, the others its records."""
+    """What differs. The last seven concern the registered schema of a topic, the others its records."""
 
     ROWS_LOST = "rows lost"
     NULLED = "nulled"
@@ -23,6 +23,7 @@ class DeltaKind(StrEnum):
     ADDED = "added"
     TYPE = "type"
     REQUIRED = "required"
+    NULLABLE = "nullable"
     SYMBOLS = "symbols"
     UNREADABLE = "unreadable"
 
@@ -34,6 +35,8 @@ VERDICTS: Mapping[DeltaKind, Verdict] = {
     DeltaKind.REMOVED: Verdict.LOSES_DATA,
     DeltaKind.MEANING: Verdict.CHANGES_MEANING,
     DeltaKind.TYPE: Verdict.CHANGES_TYPE,
+    DeltaKind.REQUIRED: Verdict.CHANGES_TYPE,
+    DeltaKind.NULLABLE: Verdict.CHANGES_TYPE,
     DeltaKind.ADDED: Verdict.GAINS_COLUMN,
 }
 """The verdict on the node itself; the other kinds have none, and only readers tell what they do."""
@@ -62,6 +65,7 @@ class NodeDelta:
         nullable: Whether a column that is added may be null.
         default: Whether one has a default.
         is_key: Whether the column is part of the records' key.
+        readable: Whether a reader with the older schema still gets a field that has another name now.
         path: From the changed object to the node.
     """
 
@@ -73,6 +77,7 @@ class NodeDelta:
     nullable: bool = True
     default: bool = False
     is_key: bool = False
+    readable: bool = False
     path: tuple[PathStep, ...] = ()
 
     @property

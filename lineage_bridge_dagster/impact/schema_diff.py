@@ -17,6 +17,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.schemas.columns import own_type
+from lineage_bridge_dagster.schemas.protobuf_files import descriptors
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
 from lineage_bridge_dagster.schemas.types import MAX_DEPTH, Alternatives, joined, spelled
 
@@ -32,6 +33,7 @@ class SchemaField(NamedTuple):
         nullable: Whether it may be null.
         default: Whether it has a default, so that older records need not have it.
         symbols: Those of an enum.
+        tag: The number of a Protobuf field, by which readers know it; 0 of other formats.
     """
 
     type: str
@@ -39,6 +41,7 @@ class SchemaField(NamedTuple):
     nullable: bool = True
     default: bool = False
     symbols: frozenset[str] = frozenset()
+    tag: int = 0
 
 
 def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
@@ -47,8 +50,8 @@ def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
     Raises:
         SchemaError: No table can have its columns.
     """
-    read = {AVRO: _avro_details, JSON: _json_details}.get(schema.type)
-    details = read(schema.text) if read else {}
+    read = {AVRO: _avro_details, JSON: _json_details, PROTOBUF: _protobuf_details}.get(schema.type)
+    details = read(schema) if read else {}
     kind = own_type(schema)
     # Each field of Protobuf has a default.
     other = SchemaField("", default=schema.type == PROTOBUF)
@@ -71,15 +74,17 @@ def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField])
         new = after.get(name)
         if new is None:
             if not _within(name, before.keys() - after.keys()):
-                yield NodeDelta(DeltaKind.REMOVED, name, "the field no longer arrives", nullable=old.nullable)
+                found = NodeDelta(DeltaKind.REMOVED, name, "the field no longer arrives")
+                yield replace(found, readable=old.tag > 0 and old.tag in _new_tags(name, before, after))
             continue
         if (old.type, old.precision) != (new.type, new.precision):
             kinds = (f"{old.type}{old.precision}", f"{new.type}{new.precision}")
             yield NodeDelta(DeltaKind.TYPE, name, f"{kinds[0]} becomes {kinds[1]}", old.type, new.type)
         elif lost := old.symbols - new.symbols if new.symbols else ():
             yield NodeDelta(DeltaKind.SYMBOLS, name, f"symbols {', '.join(sorted(lost))} are gone")
-        if old.nullable and not new.nullable:
-            yield NodeDelta(DeltaKind.REQUIRED, name, "the field may no longer be null")
+        if old.nullable != new.nullable:
+            kind = DeltaKind.REQUIRED if old.nullable else DeltaKind.NULLABLE
+            yield NodeDelta(kind, name, f"the field may {'no longer' if old.nullable else 'now'} be null")
     for name, new in after.items():
         if name not in before and not _within(name, after.keys() - before.keys()):
             how = "optional" if new.nullable else "default" if new.default else "required"
@@ -93,6 +98,12 @@ _ADDED = {
     "default": "a field with a default is added",
     "required": "a required field is added",
 }
+
+
+def _new_tags(name: str, before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> set[int]:
+    """The numbers of the fields beside a field that are new, or have another name."""
+    outer = name.rpartition(".")[0]
+    return {of.tag for new, of in after.items() if new not in before and new.rpartition(".")[0] == outer}
 
 
 def _within(name: str, others: AbstractSet[str]) -> bool:
@@ -141,7 +152,7 @@ def _spelled(kind: IcebergType) -> str:
     return spelled(kind)
 
 
-def _avro_details(text: str) -> dict[str, SchemaField]:
+def _avro_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
     """What an Iceberg type does not tell of Avro's fields: defaults, symbols, digits of seconds."""
     named: dict[str, Any] = {}
     found: dict[str, SchemaField] = {}
@@ -171,15 +182,43 @@ def _avro_details(text: str) -> dict[str, SchemaField]:
             found[name] = SchemaField("", digits, default="default" in each, symbols=symbols)
         return kind
 
-    visit(json.loads(text), "", 0)
+    visit(json.loads(schema.text), "", 0)
     return found
 
 
-def _json_details(text: str) -> dict[str, SchemaField]:
+def _json_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
     """The defaults of a JSON schema's outer properties."""
-    document = json.loads(text)
+    document = json.loads(schema.text)
     properties = document.get("properties", {}) if isinstance(document, Mapping) else {}
     return {
         str(name): SchemaField("", default=isinstance(each, Mapping) and "default" in each)
         for name, each in properties.items()
     }
+
+
+def _protobuf_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
+    """The numbers of the fields of a Protobuf schema's first message; each field has a default."""
+    files = descriptors(schema)
+    messages: dict[str, Any] = {}
+    for file in files.file:
+        pending = [(f".{file.package}" if file.package else "", each) for each in file.message_type]
+        while pending:
+            scope, message = pending.pop()
+            name = f"{scope}.{message.name}"
+            messages[name] = message
+            pending += [(name, inner) for inner in message.nested_type]
+    found: dict[str, SchemaField] = {}
+
+    def visit(message: Any, path: str, depth: int) -> None:
+        for each in message.field:
+            one_of = each.HasField("oneof_index") and not each.proto3_optional
+            inside = joined(path, message.oneof_decl[each.oneof_index].name) if one_of else path
+            name = joined(inside, each.name)
+            found[name] = SchemaField("", default=True, tag=each.number)
+            inner = messages.get(each.type_name)
+            if inner is not None and depth < MAX_DEPTH:
+                visit(inner, name, depth + 1)
+
+    if files.file and files.file[-1].message_type:
+        visit(files.file[-1].message_type[0], "", 0)
+    return found

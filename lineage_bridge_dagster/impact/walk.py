@@ -118,6 +118,12 @@ class ImpactWalk:
             case NodeKind.STATEMENT:
                 if job.node in around.fresh:
                     deltas = [delta for delta in deltas if not delta.is_of_schema]
+                if around.fields.get(node, {}).keys() >= {"before", "after", "op"}:
+                    # Flink's table has the columns of the row, not of Debezium's envelope.
+                    inner = [delta for delta in deltas if not (delta.column or "").startswith("before.")]
+                    deltas = [
+                        each.at(each.column.removeprefix("after.") if each.column else None) for each in inner
+                    ]
                 return statement_reaction(job, node, deltas, around.rowtimes.get(node, ()))
         flow = around.connectors[job.node]
         if flow.is_source:

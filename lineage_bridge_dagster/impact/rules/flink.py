@@ -40,7 +40,7 @@ def statement_reaction(
         if delta.kind is DeltaKind.ROWS_LOST:
             found = silent(outputs, delta, "runs on without new input")
             reaction.add(found.own[0], found.outputs)
-        elif delta.kind in _LOST or delta.kind is DeltaKind.MEANING:
+        elif (delta.kind in _LOST and not delta.readable) or delta.kind is DeltaKind.MEANING:
             passed = [(output.node, each) for output in outputs for each in _passed(output, topic, delta)]
             if passed:
                 lost = delta.kind in _LOST

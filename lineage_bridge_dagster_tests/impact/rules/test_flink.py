@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from lineage_bridge_dagster.impact.change import DropNode, StatementStop
+from lineage_bridge_dagster.impact.change import DropNode, SchemaChange, StatementStop
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 from lineage_bridge_dagster_tests.impact.conftest import Judge, avro, register, world
 
@@ -141,3 +143,36 @@ def test_a_cycle_of_statements_ends(judge: Judge) -> None:
     assert {node for node, (verdict, _) in found.items() if verdict == "loses_data"} == {
         *("topic : a", "statement : ab", "topic : b", "statement : ba")
     }
+
+
+def test_a_protobuf_field_with_another_name_is_still_read_by_its_number(judge: Judge) -> None:
+    text = 'syntax = "proto3"; message M {{ string id = 1; optional string {name} = 2; }}'
+    before = world(
+        {"orders": "", "notes": avro(note="string?")},
+        statements={"s": "INSERT INTO notes SELECT note FROM orders"},
+    )
+    before["schemas"][0] |= {"type": "PROTOBUF", "schema": text.format(name="note")}
+    found = judge(before, SchemaChange("orders-value", text.format(name="remark"), "PROTOBUF"))
+    assert found == {"topic : orders": ("loses_data", "note")}
+
+
+def test_the_fields_of_an_envelope_are_the_columns_of_its_row(judge: Judge) -> None:
+    def envelope(**fields: str) -> str:
+        row = json.loads(avro(**fields)) | {"name": "Value"}
+        after = {"name": "after", "type": ["null", "Value"], "default": None}
+        before = {"name": "before", "type": ["null", row], "default": None}
+        op = {"name": "op", "type": "string"}
+        return json.dumps({"type": "record", "name": "Envelope", "fields": [before, after, op]})
+
+    found = judge(
+        world(
+            {"c": envelope(id="int", mail="string?"), "mails": avro(mail="string?"), "ids": avro(id="int")},
+            statements={
+                "mails": "INSERT INTO mails SELECT mail FROM c",
+                "ids": "INSERT INTO ids SELECT id FROM c",
+            },
+        ),
+        SchemaChange("c-value", envelope(id="int")),
+    )
+    assert found["topic : mails"] == ("loses_data", "mail")
+    assert "topic : ids" not in found
