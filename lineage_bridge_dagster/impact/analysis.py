@@ -45,9 +45,11 @@ from lineage_bridge_dagster.impact.sql_flows import (
     statement_jobs,
     topic_columns,
 )
+from lineage_bridge_dagster.impact.stored import StoredFlows, stored_world
 from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeKind, NodeRef, SqlJob, TableflowTable, World
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
@@ -57,13 +59,31 @@ Seed = tuple[NodeRef, list[NodeDelta], bool]
 """Where a walk starts, with what, and whether it stays there."""
 
 
-def impact(world: World, changes: Sequence[Change], parse: Parse = parse_in_jvm) -> Impact:
+def impact_of_discovery(
+    discovery: Discovery, changes: Sequence[Change], parse: Parse = parse_in_jvm
+) -> Impact:
+    """Find what changes do to everything downstream in a stored discovery; without a JVM unless SQL changes.
+
+    Args:
+        discovery: A graph with its coverage. Scopes that were not read completely are gaps where the changes
+            may reach.
+        changes: As for `impact`.
+        parse: Likewise.
+    """
+    world, stored = stored_world(discovery, changes)
+    return impact(world, changes, parse, stored)
+
+
+def impact(
+    world: World, changes: Sequence[Change], parse: Parse = parse_in_jvm, stored: StoredFlows | None = None
+) -> Impact:
     """Find what changes do to every node of a world, all together.
 
     Args:
         world: What exists before.
         changes: In the order in which they are made.
         parse: Parses the SQL of the world and of the changes, in one call.
+        stored: The flows of a world that a discovery has found; its SQL is not parsed then.
 
     Returns:
         The effects, and a gap for whatever could not be judged.
@@ -71,7 +91,7 @@ def impact(world: World, changes: Sequence[Change], parse: Parse = parse_in_jvm)
     Raises:
         ConfigurationError: There is SQL and no Java, or there are views and no sqlglot.
     """
-    return _Analysis(world, changes, parse).run()
+    return _Analysis(world, changes, parse, stored or StoredFlows()).run()
 
 
 class _Analysis:
@@ -81,15 +101,18 @@ class _Analysis:
     them; then follows the walk from each changed object.
     """
 
-    def __init__(self, world: World, changes: Sequence[Change], parse: Parse) -> None:
+    def __init__(self, world: World, changes: Sequence[Change], parse: Parse, stored: StoredFlows) -> None:
         self._before, self._after = world, world
         self._changes = tuple(changes)
-        self._gaps: list[ImpactGap] = []
+        self._gaps = [*stored.gaps]
+        self._stored = stored
         self._parsed = self._parse(parse)
         self._fields = {_topic(topic): self._fields_of(topic) for topic in world.topics}
-        jobs = statement_jobs(world, [*world.statements.values()], self._parsed)
-        self._running = {job.node: job for name, job in jobs.items() if world.statements[name].is_running}
-        self._connectors = connector_flows(world.connectors.values(), world.topics)
+        statements = [each for each in world.statements.values() if each.sql in self._parsed]
+        jobs = statement_jobs(world, statements, self._parsed)
+        running = {job.node: job for name, job in jobs.items() if world.statements[name].is_running}
+        self._running = {**stored.statements, **running}
+        self._connectors = dict(stored.connectors) or connector_flows(world.connectors.values(), world.topics)
 
     def run(self) -> Impact:
         registered: list[CompatibilityChange | SchemaChange] = []
@@ -123,11 +146,27 @@ class _Analysis:
                 case SubjectDrop(subject):
                     self._gap(None, f"what deleting subject {subject} does to its readers is not known")
         self._walk.run()
-        return Impact(self._changes, ordered(self._walk.effects), tuple(dict.fromkeys(self._gaps)))
+        effects = [
+            replace(effect, node=self._with_id(effect.node), path=tuple(map(self._step_with_id, effect.path)))
+            for effect in ordered(self._walk.effects)
+        ]
+        return Impact(self._changes, tuple(effects), tuple(dict.fromkeys(self._gaps)))
+
+    def _with_id(self, node: NodeRef) -> NodeRef:
+        return node._replace(node_id=self._stored.node_ids.get(node, ""))
+
+    def _step_with_id(self, step: PathStep) -> PathStep:
+        return replace(step, node=self._with_id(step.node))
 
     def _parse(self, parse: Parse) -> dict[str, ParsedText]:
-        texts = [each.sql for each in self._before.statements.values()]
-        texts += [each.sql for each in self._of(StatementChange)]
+        changed = self._of(StatementChange)
+        names = {each.name for each in changed}
+        texts = [
+            each.sql
+            for each in self._before.statements.values()
+            if each.name in names or not self._stored.statements
+        ]
+        texts += [each.sql for each in changed]
         texts = list(dict.fromkeys(texts))
         return dict(zip(texts, parse(texts), strict=True)) if texts else {}
 
@@ -164,7 +203,9 @@ class _Analysis:
         changed = {each.name: SqlJob(each.name, each.sql) for each in self._of(StatementChange)}
         if not changed:
             return {}
-        jobs = statement_jobs(self._after, [*{**self._before.statements, **changed}.values()], self._parsed)
+        statements = {**self._before.statements, **changed}.values()
+        known = [each for each in statements if each.sql in self._parsed]
+        jobs = statement_jobs(self._after, known, self._parsed)
         return {jobs[name].node: jobs[name] for name in changed}
 
     def _new_connectors(self) -> dict[NodeRef, ConnectorFlow]:
@@ -196,14 +237,16 @@ class _Analysis:
         tables: dict[NodeRef, list[TableflowTable]] = {}
         for table in self._before.tableflow:
             tables.setdefault(_topic(table.topic), []).append(table)
+        known = [each for each in self._before.statements.values() if each.sql in self._parsed]
         return Surroundings(
             Flows.of([*(job for node, job in jobs.items() if node not in gone), *views]),
             flows,
             tables,
             self._fields,
-            rowtimes_of(self._before.statements.values(), self._parsed),
+            rowtimes_of(known, self._parsed),
             frozenset(new),
             self._before.owners,
+            self._stored.mirrors,
         )
 
     # Schemas
@@ -238,7 +281,9 @@ class _Analysis:
         versions = (*before.versions, replace(new, version=number))
         subjects = {**self._after.schemas, subject: SubjectSchemas(subject, versions)}
         self._after = replace(self._after, schemas=subjects)
-        if old is None or old == new:
+        if old is None:
+            if topic.name in self._before.topics:
+                self._gap(topic, f"no version of {subject} is known, so nothing is compared")
             return
         try:
             deltas = schema_deltas(old, new, is_key=is_key)

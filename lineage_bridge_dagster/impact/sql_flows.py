@@ -70,7 +70,7 @@ def statement_jobs(
     index = NameIndex([ClusterName(environment, environment, cluster, cluster)])
     texts = [replace(parsed[each.sql], catalog=environment, database=cluster) for each in statements]
     tables = _Tables(world)
-    derived = derive_columns(texts, index=index, registry=tables.registered, details=True)
+    derived = derive_columns(texts, index=index, registry=tables.registered, details=True, fields=True)
     expanded = expand_views(texts, index)
     return {
         each.name: _job(each, text, columns, expansion)
@@ -161,7 +161,8 @@ class _Tables:
             if (schema := _schema(subject)) is not None
         ]
         if not matches:
-            return None
+            names = self._world.columns.get(topic)
+            return Registered([TableColumn(name) for name in names]) if names else None
         found = inferred_table(topic, matches, lambda name: _schema(self._world.subject(name)), options)
         if found is None:
             return None

@@ -39,6 +39,7 @@ class Surroundings:
         rowtimes: Topic -> the columns whose watermark its table has.
         fresh: Jobs that start after the changes, and so read with the new schemas.
         owners: Text form of a node -> whom to tell.
+        mirrors: Topic -> its copies in other clusters.
     """
 
     flows: Flows
@@ -48,6 +49,7 @@ class Surroundings:
     rowtimes: Mapping[NodeRef, Sequence[str]] = field(default_factory=dict)
     fresh: frozenset[NodeRef] = frozenset()
     owners: Mapping[str, str] = field(default_factory=dict)
+    mirrors: Mapping[NodeRef, Sequence[NodeRef]] = field(default_factory=dict)
 
 
 class ImpactWalk:
@@ -86,6 +88,8 @@ class ImpactWalk:
         """Go on until nothing new is found."""
         while self._pending:
             node, deltas = self._pending.popleft()
+            for mirror in self._around.mirrors.get(node, ()):
+                self.start(mirror, [delta.onto(mirror, "mirror of the topic") for delta in deltas])
             for reader, evidence, reaction in self._reactions(node, deltas):
                 onward: dict[NodeRef, list[NodeDelta]] = {}
                 own = [delta.onto(reader, evidence) for delta in reaction.own]

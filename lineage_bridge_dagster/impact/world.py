@@ -95,16 +95,18 @@ class TableflowTable:
         database: The Glue database.
         on_error: What Tableflow does with a record that it cannot write: `SUSPEND` (its default), `SKIP` or
             `LOG`.
+        name: The table's name if it is not `{database}.{topic}`, as in a stored discovery.
     """
 
     topic: str
     mode: str = "APPEND"
     database: str = ""
     on_error: str = "SUSPEND"
+    name: str = ""
 
     @property
     def ref(self) -> NodeRef:
-        return NodeRef(NodeKind.GLUE, f"{self.database}.{self.topic}")
+        return NodeRef(NodeKind.GLUE, self.name or f"{self.database}.{self.topic}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ class World:
         tableflow: Tables that Tableflow writes.
         views: Athena views.
         owners: Text form of a node -> whom to tell.
+        columns: Topic -> its columns in order, for a topic whose schemas are not known.
         environment: Name or id of the environment, which may qualify tables in SQL.
         cluster: Name or id of the cluster, likewise.
     """
@@ -147,6 +150,7 @@ class World:
     tableflow: tuple[TableflowTable, ...] = ()
     views: tuple[AthenaView, ...] = ()
     owners: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     environment: str = ""
     cluster: str = ""
 

@@ -19,7 +19,8 @@ from lineage_bridge_dagster.lineage.upstream import walk
 #: Attribute of a process's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, with
 #: each source `[topic, column, how]`. Topics are indexes into `topics`, since ids are long and repeated. A
 #: fourth element, the reason or `true`, marks a column with further sources that are unknown. `open`, if
-#: there, is `[[topic, reason], ...]`: topics with further columns, whose names are unknown.
+#: there, is `[[topic, reason], ...]`: topics with further columns, whose names are unknown. `uses`, if
+#: there, is `[[topic, column, role, [[topic, column], ...]], ...]`: see `ColumnUses`.
 COLUMN_LINEAGE = "column_lineage"
 #: Attribute of a topic's node: the names of its key's columns, if the key has a schema.
 KEY_COLUMNS = "key_columns"
@@ -79,14 +80,33 @@ class ColumnFlow:
     reason: str = ""
 
 
+class ColumnUses(NamedTuple):
+    """The columns that decide on an output besides what its columns are made of.
+
+    Attributes:
+        output: The topic that is written.
+        column: The column on which they decide, such as one of a joined table; None: on its rows.
+        role: How: `filter`, `group`, `window`, `match` (an inner join), `join`, ...
+        sources: The columns.
+    """
+
+    output: str
+    column: str | None
+    role: str
+    sources: tuple[Column, ...]
+
+
 def to_attribute(
-    flows: Iterable[ColumnFlow], further: Mapping[str, str] | None = None
+    flows: Iterable[ColumnFlow],
+    further: Mapping[str, str] | None = None,
+    uses: Iterable[ColumnUses] = (),
 ) -> tuple[dict[str, Any] | None, int]:
     """Return the flows as the attribute, None if there are none, and the number omitted for lack of room.
 
     Args:
         flows: The flows into columns.
         further: Topics with further columns, whose names are unknown, each with the reason.
+        uses: What else decides on the columns.
     """
     topics: dict[str, int] = {}
     columns: list[list[Any]] = []
@@ -105,7 +125,17 @@ def to_attribute(
     rest = [[topics.setdefault(topic, len(topics)), reason] for topic, reason in (further or {}).items()]
     if not columns and not rest:
         return None, omitted
-    return {"topics": list(topics), "columns": columns, **({"open": rest} if rest else {})}, omitted
+    deciding = []
+    for use in uses:
+        entries += 1 + len(use.sources)
+        if entries > MAX_ENTRIES:
+            omitted += 1
+            continue
+        names = [[topics.setdefault(c.node_id, len(topics)), c.name] for c in use.sources]
+        deciding.append([topics.setdefault(use.output, len(topics)), use.column, use.role, names])
+    parts = {"open": rest, "uses": deciding}
+    found = {"topics": list(topics), "columns": columns}
+    return found | {name: part for name, part in parts.items() if part}, omitted
 
 
 def flows_of(node: Node) -> tuple[ColumnFlow, ...]:
@@ -147,6 +177,25 @@ def further_columns_of(node: Node) -> dict[str, str]:
         except (TypeError, ValueError, IndexError):
             continue
     return further
+
+
+def uses_of(node: Node) -> tuple[ColumnUses, ...]:
+    """Return what else decides on the columns that a process writes, without malformed entries."""
+    found = node.attributes.get(COLUMN_LINEAGE)
+    rows = found.get("uses") if isinstance(found, Mapping) else None
+    if not isinstance(found, Mapping) or not isinstance(rows, Sequence):
+        return ()
+    topics, uses = found.get("topics", ()), []
+    for row in rows:
+        try:
+            at, column, role, sources = row
+            names = tuple(Column(str(topics[source]), str(name)) for source, name in sources)
+            uses.append(
+                ColumnUses(str(topics[at]), None if column is None else str(column), str(role), names)
+            )
+        except (TypeError, ValueError, IndexError):
+            continue
+    return tuple(uses)
 
 
 class ColumnIndex:

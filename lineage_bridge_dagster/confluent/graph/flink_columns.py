@@ -20,7 +20,7 @@ from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_tabl
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
 from lineage_bridge_dagster.confluent.graph.subjects import split_context
 from lineage_bridge_dagster.lineage import ids
-from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, to_attribute
+from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, ColumnUses, to_attribute
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 MAX_TREE_NODES = 4_000_000
 
 #: Increment when the rules for deriving columns change, to discard cached results.
-_RULES = 3
+_RULES = 4
 
 #: Kinds of statement that define nothing which another statement's columns may depend on.
 _PLAIN = frozenset({"INSERT", "SELECT", "STATEMENT SET"})
@@ -139,7 +139,11 @@ def add_columns(
     try:
         jobs = _with_trees(graph, texts.jobs, reused.keys(), parser)
         derived = derive_columns(
-            (job.text for job in jobs), index=texts.index, outputs=True, registry=registry.columns
+            (job.text for job in jobs),
+            index=texts.index,
+            outputs=True,
+            registry=registry.columns,
+            details=True,
         )
     except Exception as error:
         # Not the error's text, which may quote the SQL.
@@ -151,7 +155,7 @@ def add_columns(
         if job.node_id not in graph:
             continue
         attribute, omitted = reused.get(job.node_id) or to_attribute(
-            _flows(graph, job, columns), _further(graph, job, columns)
+            _flows(graph, job, columns), _further(graph, job, columns), _uses(graph, job, columns)
         )
         put_columns(graph, job.node_id, attribute, omitted)
         if job.node_id in reused or (job.has_trees and not job.has_errors):
@@ -216,6 +220,29 @@ def _flows(graph: Graph, job: JobText, derived: TextColumns) -> Iterator[ColumnF
         for relation in derived.outputs[-1:]:
             for name, origin in known_columns(relation or ()):
                 yield _flow(graph, Column(job.table, name), origin.sources, origin.open)
+
+
+def _uses(graph: Graph, job: JobText, derived: TextColumns) -> list[ColumnUses]:
+    """What decides on the columns of topics besides their sources, each role once for a topic or a column."""
+    found: dict[tuple[str, str | None, str], dict[Column, None]] = {}
+    written = [
+        (_topic(writer.table), column.column, column.uses)
+        for writers in derived.statements
+        for writer in writers
+        for column in writer.columns
+    ]
+    for relation in derived.outputs[-1:] if job.table else ():
+        columns = known_columns(relation or ())
+        written += [(job.table or "", name, origin.uses) for name, origin in columns]
+    for target, name, uses in written:
+        if (job.node_id, target, EdgeType.PRODUCES) not in graph.edges:
+            continue
+        for use in uses:
+            sources = [Column(_topic(table), column) for table, column, _ in use.sources]
+            known = [column for column in sources if column.node_id in graph]
+            key = (target, None if use.selects_rows else name, use.role)
+            found.setdefault(key, {}).update(dict.fromkeys(known))
+    return [ColumnUses(*key, tuple(sources)) for key, sources in found.items() if sources]
 
 
 def _further(graph: Graph, job: JobText, derived: TextColumns) -> dict[str, str]:

@@ -75,6 +75,7 @@ def derive_columns(
     outputs: bool = False,
     registry: Registry | None = None,
     details: bool = False,
+    fields: bool = False,
 ) -> list[TextColumns]:
     """Column lineage of each text; paths are canonical, as from `expand_views`.
 
@@ -85,8 +86,8 @@ def derive_columns(
         index: Names of clusters, so that a table named by display name and by id is one table.
         outputs: Whether to return the columns of each query, too.
         registry: Instead of `schemas`, the columns with all that is known of them.
-        details: Whether the columns in `TextColumns.statements` have formulas and uses, and fields of rows
-            are told apart there.
+        details: Whether the columns in `TextColumns.statements` have formulas and uses.
+        fields: Whether the fields of rows are told apart, which takes details.
     """
     index = index or NameIndex()
     resolved = [list(_with_views(text, index)) for text in texts]
@@ -96,7 +97,7 @@ def derive_columns(
             if statement.tree is not None:
                 tables.foresee(statement.tree, statement.canonical)
     views = ViewCatalog.of((statement.statement, view) for text in resolved for statement, view in text)
-    deriver = _Deriver(tables, views, outputs, details)
+    deriver = _Deriver(tables, views, outputs, details, fields)
     return [deriver.derive(text) for text in resolved]
 
 
@@ -147,6 +148,7 @@ class _Deriver:
         views: Views likewise.
         outputs: Whether to derive the columns of each query, too.
         details: Whether to derive formulas and uses, too.
+        fields: Whether to tell the fields of rows apart.
         version: Raised when a view changes, for all views derived before are then outdated.
         depth: Views that are being derived, one inside another.
     """
@@ -155,6 +157,7 @@ class _Deriver:
     views: ViewCatalog[_View]
     outputs: bool
     details: bool = False
+    fields: bool = False
     version: int = 0
     depth: int = 0
 
@@ -216,6 +219,7 @@ class _Deriver:
             lambda path: self.tables.models.get(canonical(path)),
             canonical,
             self.details,
+            self.fields,
         )
 
     def _columns(self, path: TablePath) -> Relation | None:

@@ -126,7 +126,8 @@ class StatementContext:
         views: Columns of views.
         models: Outputs of models.
         canonical: Name as written -> the path used for lookups and in the result.
-        details: Whether to derive formulas and uses, and to tell fields of rows apart.
+        details: Whether to derive formulas and uses.
+        fields: Whether to tell the fields of rows apart, which takes details.
     """
 
     tables: Tables
@@ -135,6 +136,7 @@ class StatementContext:
     models: Models
     canonical: Callable[[TablePath], TablePath]
     details: bool = False
+    fields: bool = False
 
     def table(self, name: TablePath) -> FromItem:
         """Look up a table or view that is read."""
@@ -157,7 +159,9 @@ class StatementContext:
 
     def _origin(self, path: TablePath, column: str) -> Origin:
         origin = column_of(path, column)
-        return replace(origin, formula=".".join((*path, column)), is_field=True) if self.details else origin
+        if not self.details:
+            return origin
+        return replace(origin, formula=".".join((*path, column)), is_field=self.fields)
 
 
 def written_columns(tree: Tree, context: StatementContext) -> tuple[Writer, ...]:

@@ -32,7 +32,9 @@ def details(parser: FlinkSqlParser) -> Details:
 
     def derive(query: str) -> dict[str, ColumnLineage]:
         texts = parser.parse_trees([f"INSERT INTO `out` {query}"])
-        (found,) = derive_columns(texts, registry=lambda path, _: tables.get(path[-1]), details=True)
+        (found,) = derive_columns(
+            texts, registry=lambda path, _: tables.get(path[-1]), details=True, fields=True
+        )
         return {column.column: column for column in found.statements[-1][0].columns}
 
     return derive

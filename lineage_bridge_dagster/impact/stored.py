@@ -1,0 +1,322 @@
+"""A stored discovery -> the world that changes can affect: what is downstream of them. Pure.
+
+Flows come from the graph: edges, the column lineage on statements, configurations. So no SQL is parsed unless
+it changes, and of a large graph only the part behind the changes is read. Names are those of the nodes; where
+two clusters have a name in common, the later ones are `{cluster}/{name}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
+from lineage_bridge_dagster.impact.change import (
+    Change,
+    CompatibilityChange,
+    ConnectorChange,
+    ConnectorPause,
+    DropColumn,
+    DropNode,
+    MirrorStop,
+    SchemaChange,
+    StatementChange,
+    StatementStop,
+    SubjectDrop,
+    TableflowChange,
+    TableflowDrop,
+    TopicChange,
+)
+from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
+from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, FlowJob, Output, OutputColumn
+from lineage_bridge_dagster.impact.report import ImpactGap
+from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
+from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of, uses_of
+from lineage_bridge_dagster.lineage.coverage import PARENTS, Coverage
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, GlueTableNode, TableflowNode, TopicNode
+
+_KINDS: Mapping[str, NodeKind] = {
+    NodeType.KAFKA_TOPIC: NodeKind.TOPIC,
+    NodeType.FLINK_JOB: NodeKind.STATEMENT,
+    NodeType.KSQLDB_QUERY: NodeKind.STATEMENT,
+    NodeType.CONNECTOR: NodeKind.CONNECTOR,
+    NodeType.CATALOG_TABLE: NodeKind.GLUE,
+    NodeType.EXTERNAL_DATASET: NodeKind.DATASET,
+}
+_PROCESSES = frozenset({NodeKind.STATEMENT, NodeKind.CONNECTOR})
+_NO_COLUMNS = "its column lineage is not known"
+
+
+@dataclass(frozen=True)
+class StoredFlows:
+    """What a stored graph tells that a world does not hold.
+
+    Attributes:
+        statements: The jobs of statements and queries.
+        connectors: The flows of connectors.
+        mirrors: Topic -> its mirrors.
+        node_ids: Node -> its id in the graph.
+        gaps: What could not be read where the changes may reach.
+    """
+
+    statements: Mapping[NodeRef, FlowJob] = field(default_factory=dict)
+    connectors: Mapping[NodeRef, ConnectorFlow] = field(default_factory=dict)
+    mirrors: Mapping[NodeRef, Sequence[NodeRef]] = field(default_factory=dict)
+    node_ids: Mapping[NodeRef, str] = field(default_factory=dict)
+    gaps: tuple[ImpactGap, ...] = ()
+
+
+def stored_world(discovery: Discovery, changes: Iterable[Change]) -> tuple[World, StoredFlows]:
+    """The world behind changes.
+
+    Args:
+        discovery: A stored discovery.
+        changes: They name nodes as the graph does, or by `{cluster}/{name}`.
+    """
+    part = _Part(discovery.graph)
+    wanted = set(map(_changed, changes))
+    part.collect(wanted)
+    gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(wanted - part.found)]
+    world, flows = part.world(), part.flows()
+    gaps += _unread(discovery.coverage, part.nodes.values())
+    return world, StoredFlows(*flows, part.ids, tuple(gaps))
+
+
+def _changed(change: Change) -> NodeRef:
+    """The node that a change is about."""
+    match change:
+        case SchemaChange(subject) | CompatibilityChange(subject) | SubjectDrop(subject):
+            return NodeRef(NodeKind.TOPIC, subject.removesuffix("-value").removesuffix("-key"))
+        case DropNode(node) | DropColumn(node):
+            return node
+        case StatementChange(name) | StatementStop(name):
+            return NodeRef(NodeKind.STATEMENT, name)
+        case ConnectorChange(name) | ConnectorPause(name):
+            return NodeRef(NodeKind.CONNECTOR, name)
+        case TopicChange(name) | TableflowChange(name) | TableflowDrop(name) | MirrorStop(name):
+            return NodeRef(NodeKind.TOPIC, name)
+
+
+class _Part:
+    """The part of a graph that changes can affect.
+
+    Attributes:
+        nodes: Its nodes, by id.
+        refs: Id -> the node in the world.
+        found: What changes name and the graph has.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._into: dict[str, list[Edge]] = {}
+        self._from: dict[str, list[Edge]] = {}
+        for edge in graph.edges.values():
+            if edge.edge_type in FLOW_EDGES:
+                self._from.setdefault(edge.src_id, []).append(edge)
+                self._into.setdefault(edge.dst_id, []).append(edge)
+        self.nodes: dict[str, Node] = {}
+        self.refs: dict[str, NodeRef] = {}
+        self.found: set[NodeRef] = set()
+        self._taken: set[NodeRef] = set()
+
+    @property
+    def ids(self) -> dict[NodeRef, str]:
+        """The ids of the world's nodes."""
+        return {ref: node_id for node_id, ref in self.refs.items()}
+
+    def collect(self, wanted: Iterable[NodeRef]) -> None:
+        """Take what is downstream of some nodes, with all that its processes read and write."""
+        names = {(ref.kind, ref.name): ref for ref in wanted}
+        qualified = {name for ref in names.values() for name in _qualified(ref)}
+        pending = []
+        for node in self._graph.nodes.values():
+            kind = _KINDS.get(node.node_type) if node.qualified_name in qualified else None
+            if kind is None:
+                continue
+            for name in (_name(node), f"{node.cluster_id}/{_name(node)}"):
+                if (ref := names.get((kind, name))) is not None:
+                    self.found.add(ref)
+                    self.refs.setdefault(node.node_id, self._unused(kind, name, node))
+                    pending.append(node.node_id)
+        # Whoever writes a changed topic or dataset is concerned, too.
+        pending += [edge.src_id for start in [*pending] for edge in self._into.get(start, ())]
+        while pending:
+            node_id = pending.pop()
+            if node_id in self.nodes or node_id not in self._graph.nodes:
+                continue
+            node = self._graph.nodes[node_id]
+            self._take(node)
+            pending += [edge.dst_id for edge in self._from.get(node_id, ())]
+        for node_id, node in [*self.nodes.items()]:
+            if _KINDS.get(node.node_type) in _PROCESSES:
+                ends = [edge.src_id for edge in self._into.get(node_id, ())]
+                for each in ends:
+                    if each in self._graph.nodes:
+                        self._take(self._graph.nodes[each])
+
+    def world(self) -> World:
+        """The world, without flows of statements and connectors."""
+        of = {ref: self.nodes[node_id] for node_id, ref in self.refs.items()}
+        topics = {ref.name: TopicNode.of(node) for ref, node in of.items() if ref.kind is NodeKind.TOPIC}
+        configs = {name: _topic_config(topic) for name, topic in topics.items()}
+        columns = {
+            name: [*topic.key_columns, *(each.name for each in topic.schema_fields)]
+            for name, topic in topics.items()
+        }
+        return World(
+            topics=tuple(topics),
+            topic_configs=configs,
+            statements={
+                ref.name: SqlJob(ref.name, node.sql)
+                for ref, node in of.items()
+                if ref.kind is NodeKind.STATEMENT and node.sql
+            },
+            connectors={
+                ref.name: _record(ref, node) for ref, node in of.items() if ref.kind is NodeKind.CONNECTOR
+            },
+            tableflow=tuple(self._tables()),
+            owners={str(ref): node.owners[0] for ref, node in of.items() if node.owners},
+            columns=columns,
+        )
+
+    def flows(
+        self,
+    ) -> tuple[dict[NodeRef, FlowJob], dict[NodeRef, ConnectorFlow], dict[NodeRef, list[NodeRef]]]:
+        """The jobs of statements, those of connectors, and the mirrors of topics."""
+        statements: dict[NodeRef, FlowJob] = {}
+        connectors: dict[NodeRef, ConnectorFlow] = {}
+        mirrors: dict[NodeRef, list[NodeRef]] = {}
+        for node_id, ref in self.refs.items():
+            node = self.nodes[node_id]
+            if ref.kind is NodeKind.STATEMENT:
+                statements[ref] = self._statement(ref, node)
+            elif ref.kind is NodeKind.CONNECTOR:
+                direction = ConnectorNode.of(node).connector_type
+                job = self._job(ref, node, set(ConnectorNode.of(node).dlq_topics))
+                config = Config(ConnectorNode.of(node).config)
+                connectors[ref] = ConnectorFlow(job, config, ConnectorLineage(direction))
+            elif ref.kind is NodeKind.TOPIC:
+                copies = [e for e in self._from.get(node_id, ()) if e.edge_type == EdgeType.TRANSFORMS]
+                mirrors[ref] = [self.refs[e.dst_id] for e in copies if e.dst_id in self.refs]
+        return statements, connectors, mirrors
+
+    def _take(self, node: Node) -> None:
+        self.nodes[node.node_id] = node
+        kind = _KINDS.get(node.node_type)
+        if kind is not None and node.node_id not in self.refs:
+            self.refs[node.node_id] = self._unused(kind, _name(node), node)
+
+    def _unused(self, kind: NodeKind, name: str, node: Node) -> NodeRef:
+        ref = NodeRef(kind, name)
+        if ref in self._taken:
+            ref = NodeRef(kind, f"{node.cluster_id or node.environment_id}/{name}")
+        self._taken.add(ref)
+        return ref
+
+    def _ends(self, edges: Iterable[str]) -> frozenset[NodeRef]:
+        return frozenset(self.refs[node_id] for node_id in edges if node_id in self.refs)
+
+    def _job(self, ref: NodeRef, node: Node, without: set[str]) -> FlowJob:
+        """A process by its edges; its dead letters are no output."""
+        read = [edge.src_id for edge in self._into.get(node.node_id, ())]
+        written = [edge for edge in self._from.get(node.node_id, ()) if edge.dst_id in self.refs]
+        outputs = tuple(
+            Output(self.refs[edge.dst_id], self._ends(read if edge.inputs is None else edge.inputs))
+            for edge in written
+            if self.refs[edge.dst_id].name not in without
+        )
+        return FlowJob(ref, outputs, self._ends(read))
+
+    def _statement(self, ref: NodeRef, node: Node) -> FlowJob:
+        job = self._job(ref, node, set())
+        uses: dict[tuple[str, str | None], list[ColumnUse]] = {}
+        for use in uses_of(node):
+            sources = tuple(
+                ColumnSource(self.refs[column.node_id], column.name, "")
+                for column in use.sources
+                if column.node_id in self.refs
+            )
+            uses.setdefault((use.output, use.column), []).append(ColumnUse(use.role, "", sources))
+        columns: dict[NodeRef, list[OutputColumn]] = {}
+        for flow in flows_of(node):
+            target, name = flow.column
+            if target not in self.refs:
+                continue
+            sources = tuple(
+                ColumnSource(self.refs[source.node_id], source.name, str(how))
+                for source, how in flow.sources
+                if source.node_id in self.refs
+            )
+            deciding = (*uses.get((target, None), ()), *uses.get((target, name), ()))
+            reason = "" if flow.complete else flow.reason or "its sources are not all known"
+            column = OutputColumn(name, sources, deciding, open=reason)
+            columns.setdefault(self.refs[target], []).append(column)
+        further = {self.refs[t]: why for t, why in further_columns_of(node).items() if t in self.refs}
+        outputs = tuple(
+            replace(
+                output,
+                columns=tuple(columns.get(output.node, ())),
+                open=further.get(output.node, "" if output.node in columns else _NO_COLUMNS),
+            )
+            for output in job.outputs
+        )
+        return replace(job, outputs=outputs)
+
+    def _tables(self) -> Iterator[TableflowTable]:
+        """The catalog tables that Tableflow fills."""
+        for node_id, node in self.nodes.items():
+            if node.node_type != NodeType.TABLEFLOW_TABLE:
+                continue
+            table = TableflowNode.of(node)
+            sources = self._ends(edge.src_id for edge in self._into.get(node_id, ()))
+            topic = next((ref.name for ref in sources if ref.kind is NodeKind.TOPIC), "")
+            for edge in self._from.get(node_id, ()):
+                if topic and edge.dst_id in self.refs:
+                    mode = (table.write_mode or "APPEND").upper()
+                    on_error = (table.error_handling.mode or "SUSPEND").upper()
+                    yield TableflowTable(topic, mode, "", on_error, self.refs[edge.dst_id].name)
+
+
+def _name(node: Node) -> str:
+    """The name of a node, a Glue table's as `{database}.{table}`."""
+    if isinstance(node, GlueTableNode):
+        place = node.shown_place
+        return f"{place.database}.{place.table}"
+    return node.qualified_name
+
+
+def _qualified(ref: NodeRef) -> Iterator[str]:
+    """The qualified names that a node may have in the graph."""
+    yield ref.name
+    yield ref.name.partition("/")[2]
+    yield f"glue://{ref.name.replace('.', '/', 1)}"
+
+
+def _record(ref: NodeRef, node: Node) -> ConnectorRecord:
+    connector = ConnectorNode.of(node)
+    config = {str(key): str(value) for key, value in connector.config.items()}
+    return ConnectorRecord(ref.name, connector.connector_type, connector.connector_id or None, config)
+
+
+def _topic_config(topic: TopicNode) -> dict[str, object]:
+    found = {
+        "partitions": topic.partitions,
+        "retention.ms": topic.retention_ms,
+        "cleanup.policy": topic.cleanup_policy or None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _unread(coverage: Coverage, nodes: Iterable[Node]) -> Iterator[ImpactGap]:
+    """The scopes that may hide readers, in the environments and clusters of some nodes."""
+    nodes = list(nodes)
+    environments = {node.environment_id for node in nodes} | {""}
+    places = {node.cluster_id for node in nodes}
+    for report in coverage.hiding:
+        scope = report.scope
+        by_cluster = PARENTS.get(scope.api) == "clusters"
+        if scope.environment in environments and (not by_cluster or scope.place in places):
+            yield ImpactGap(None, f"{scope} was not read completely ({report.status}): {report.reason}")
