@@ -85,6 +85,11 @@ def stored_world(discovery: Discovery, changes: Iterable[Change]) -> tuple[World
     return world, StoredFlows(*flows, part.ids, tuple(gaps))
 
 
+def changed_names(changes: Iterable[Change]) -> set[str]:
+    """The qualified names that the changed nodes may have in a graph, for `graph_part.load_downstream`."""
+    return {name for change in changes for name in _qualified(_changed(change)) if name}
+
+
 def _changed(change: Change) -> NodeRef:
     """The node that a change is about."""
     match change:

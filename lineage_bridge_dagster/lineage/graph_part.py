@@ -1,0 +1,151 @@
+"""Reading the part of a large `lineage_graph.json` that is downstream of some nodes.
+
+Of each line as `graph_json` writes it, only the start is read to find the part; only the lines of the part
+are parsed. A file of another form, and a folder of Parquet, is read as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import BinaryIO
+
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
+from lineage_bridge_dagster.lineage.graph_json import load, loads
+from lineage_bridge_dagster.lineage.model import FLOW_EDGES, EdgeType
+
+_NODE, _SOURCE, _TARGET, _KIND = b'{"node_id": "', b'{"src_id": "', b'", "dst_id": "', b'", "edge_type": "'
+_FLOW = frozenset(kind.encode() for kind in FLOW_EDGES)
+_SCHEMA = EdgeType.HAS_SCHEMA.encode()
+
+
+class _OtherFormError(ValueError):
+    """The file is not as `graph_json` writes it."""
+
+
+def load_downstream(path: Path, names: Collection[str]) -> Discovery:
+    """Read what is downstream of nodes, with all that its nodes are directly made of, and topics' schemas.
+
+    Args:
+        path: A `lineage_graph.json`, or a folder with `nodes.parquet` and `edges.parquet`.
+        names: Qualified names of the nodes. Nodes of several kinds and clusters may have one.
+
+    Raises:
+        ConfigurationError: It is missing, unreadable or malformed; the message gives the location.
+    """
+    if path.is_file() and path.stat().st_size:
+        try:
+            with path.open("rb") as file, no_garbage_collection():
+                return loads(_part(file, names), name=str(path))
+        except ValueError:
+            pass
+    return load(path)
+
+
+def _part(file: BinaryIO, names: Collection[str]) -> str:
+    """The document of the part.
+
+    Raises:
+        _OtherFormError: The lines are others.
+    """
+    spelled = (json.dumps(name, ensure_ascii=ascii_only) for name in names for ascii_only in (True, False))
+    wanted = tuple({b'"qualified_name": ' + text.encode() for text in spelled})
+    head, nodes_at = _until(file, b'"nodes": [\n')
+    starts: list[bytes] = []
+    offsets: dict[bytes, int] = {}
+    offset = nodes_at
+    for line in file:
+        if not line.startswith(_NODE):
+            break
+        node_id = line[len(_NODE) : _end(line, len(_NODE))]
+        offsets[node_id] = offset
+        offset += len(line)
+        if any(name in line for name in wanted):
+            starts.append(node_id)
+    if line != b"],\n":
+        raise _OtherFormError
+    _, edges_at = _until(file, b'"edges": [\n', offset + len(line))
+    part, schemas = _closure(file, starts)
+    edges, rest = [], b""
+    file.seek(edges_at)
+    for line in file:
+        if not line.startswith(_SOURCE):
+            rest = line + file.read()
+            break
+        source, target, _ = _edge(line)
+        if source in part and (target in part or target in schemas):
+            edges.append(line.rstrip(b",\n"))
+    nodes = []
+    for node_id in sorted((part | schemas) & offsets.keys(), key=offsets.__getitem__):
+        file.seek(offsets[node_id])
+        nodes.append(file.readline().rstrip(b",\n"))
+    text = head + b'"nodes": [' + b",\n".join(nodes) + b'],\n"edges": [' + b",\n".join(edges) + rest
+    return text.decode()
+
+
+def _closure(file: BinaryIO, starts: Collection[bytes]) -> tuple[set[bytes], set[bytes]]:
+    """The nodes downstream of some nodes with what these are made of, and the schemas of the topics."""
+    below: dict[bytes, list[bytes]] = {}
+    above: dict[bytes, list[bytes]] = {}
+    schemas: dict[bytes, list[bytes]] = {}
+    for line in file:
+        if not line.startswith(_SOURCE):
+            break
+        source, target, kind = _edge(line)
+        if kind in _FLOW:
+            below.setdefault(source, []).append(target)
+            above.setdefault(target, []).append(source)
+        elif kind == _SCHEMA:
+            schemas.setdefault(source, []).append(target)
+    # Whoever writes a start is concerned, too.
+    pending = [*starts, *(writer for start in starts for writer in above.get(start, ()))]
+    reached: set[bytes] = set()
+    while pending:
+        node_id = pending.pop()
+        if node_id not in reached:
+            reached.add(node_id)
+            pending += below.get(node_id, ())
+    part = reached.union(*(above.get(node_id, ()) for node_id in reached))
+    return part, {schema for node_id in part for schema in schemas.get(node_id, ())}
+
+
+def _edge(line: bytes) -> tuple[bytes, bytes, bytes]:
+    """The ends and the kind of an edge."""
+    source = _end(line, len(_SOURCE))
+    target = _end(line, source + len(_TARGET))
+    kind = line.index(b'"', target + len(_KIND))
+    if not (line.startswith(_TARGET, source) and line.startswith(_KIND, target)):
+        raise _OtherFormError
+    return (
+        line[len(_SOURCE) : source],
+        line[source + len(_TARGET) : target],
+        line[target + len(_KIND) : kind],
+    )
+
+
+def _end(line: bytes, start: int) -> int:
+    """Where a text ends that starts here."""
+    end = line.index(b'"', start)
+    while (end - len(line[start:end].rstrip(b"\\")) - start) % 2:
+        # The quote is escaped: an odd number of backslashes is before it.
+        end = line.index(b'"', end + 1)
+    return end
+
+
+def _until(file: BinaryIO, start: bytes, offset: int = 0) -> tuple[bytes, int]:
+    """The text before the line that opens a list, and the offset behind that line.
+
+    Raises:
+        _OtherFormError: There is none.
+    """
+    before: list[bytes] = []
+    for line in file:
+        offset += len(line)
+        if line == start:
+            return b"".join(before), offset
+        before.append(line)
+        if line.startswith(start[:-1]):
+            break
+    raise _OtherFormError
