@@ -30,13 +30,18 @@ from lineage_bridge_dagster.impact.connector_columns import passed_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow, connector_flow, connector_flows
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
-from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
+from lineage_bridge_dagster.impact.registration import Registration, Seed
 from lineage_bridge_dagster.impact.report import Impact, ImpactGap, PathStep, ordered
-from lineage_bridge_dagster.impact.rules.changed_config import config_deltas, decoding_problem
+from lineage_bridge_dagster.impact.rules.changed_config import (
+    REGISTERED,
+    config_deltas,
+    decoding_problem,
+    written_format,
+)
 from lineage_bridge_dagster.impact.rules.changed_sql import SinkColumn, refusal, replaced
 from lineage_bridge_dagster.impact.rules.connect import family_name, is_quiet
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
-from lineage_bridge_dagster.impact.schema_diff import SchemaField, fields_of, schema_deltas
+from lineage_bridge_dagster.impact.schema_diff import SchemaField, fields_of
 from lineage_bridge_dagster.impact.schema_edits import without_fields
 from lineage_bridge_dagster.impact.sql_flows import (
     Parse,
@@ -48,15 +53,12 @@ from lineage_bridge_dagster.impact.sql_flows import (
 from lineage_bridge_dagster.impact.stored import StoredFlows, stored_world
 from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
-from lineage_bridge_dagster.impact.world import BACKWARD, NodeKind, NodeRef, SqlJob, TableflowTable, World
+from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
 C = TypeVar("C")
-
-Seed = tuple[NodeRef, list[NodeDelta], bool]
-"""Where a walk starts, with what, and whether it stays there."""
 
 
 def impact_of_discovery(
@@ -102,9 +104,10 @@ class _Analysis:
     """
 
     def __init__(self, world: World, changes: Sequence[Change], parse: Parse, stored: StoredFlows) -> None:
-        self._before, self._after = world, world
+        self._before = world
         self._changes = tuple(changes)
         self._gaps = [*stored.gaps]
+        self._registry = Registration(world, self._gaps)
         self._stored = stored
         self._parsed = self._parse(parse)
         self._fields = {_topic(topic): self._fields_of(topic) for topic in world.topics}
@@ -115,9 +118,9 @@ class _Analysis:
         self._connectors = dict(stored.connectors) or connector_flows(world.connectors.values(), world.topics)
 
     def run(self) -> Impact:
-        registered: list[CompatibilityChange | SchemaChange] = []
-        registered += [*self._of(CompatibilityChange), *self._of(SchemaChange)]
-        seeds = [seed for change in registered for seed in self._register(change)]
+        for each in self._of(CompatibilityChange):
+            self._registry.configure(each)
+        seeds = [seed for change in self._of(SchemaChange) for seed in self._register(change)]
         replaced_jobs, connectors = self._new_statements(), self._new_connectors()
         self._walk = ImpactWalk(self._surroundings(replaced_jobs, connectors))
         for node, deltas, stays in seeds:
@@ -183,8 +186,6 @@ class _Analysis:
         path = (PathStep(node, column),)
         self._walk.start(node, [NodeDelta(kind, column, reason, path=path)], silent=silent)
 
-    # What exists
-
     def _fields_of(self, topic: str) -> dict[str, SchemaField]:
         """The fields of a topic's records: those of the key, then those of the value."""
         found: dict[str, SchemaField] = {}
@@ -205,7 +206,7 @@ class _Analysis:
             return {}
         statements = {**self._before.statements, **changed}.values()
         known = [each for each in statements if each.sql in self._parsed]
-        jobs = statement_jobs(self._after, known, self._parsed)
+        jobs = statement_jobs(self._registry.world, known, self._parsed)
         return {jobs[name].node: jobs[name] for name in changed}
 
     def _new_connectors(self) -> dict[NodeRef, ConnectorFlow]:
@@ -249,55 +250,14 @@ class _Analysis:
             self._stored.mirrors,
         )
 
-    # Schemas
-
-    def _register(self, change: CompatibilityChange | SchemaChange) -> Iterator[Seed]:
-        if isinstance(change, CompatibilityChange):
-            modes = {**self._after.compatibility, change.subject: change.mode or BACKWARD}
-            self._after = replace(self._after, compatibility=modes)
-            return
+    def _register(self, change: SchemaChange) -> Iterator[Seed]:
         topic, separator, role = change.subject.rpartition("-")
         topics = {*self._before.topics, *(each.name for each in self._of(TopicChange))}
         if not separator or role not in ("key", "value") or topic not in topics:
             self._gap(None, f"no topic is known whose subject is {change.subject}")
             return
         new = RegisteredSchema(0, change.text, change.type, references=change.references)
-        yield from self._versioned(_topic(topic), change.subject, new, is_key=role == "key")
-
-    def _versioned(
-        self, topic: NodeRef, subject: str, new: RegisteredSchema, *, is_key: bool = False
-    ) -> Iterator[Seed]:
-        """A new version of a subject: rejected, or what differs on the topic."""
-        before = self._after.subject(subject)
-        old = before.latest
-        problem = rejection(before, new, self._after.compatibility_of(subject))
-        if problem is not None:
-            reason = f"the registry rejects it: {problem.reason}"
-            path = (PathStep(topic, problem.column),)
-            yield topic, [NodeDelta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
-            return
-        self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
-        number = old.version + 1 if old else 1
-        versions = (*before.versions, replace(new, version=number))
-        subjects = {**self._after.schemas, subject: SubjectSchemas(subject, versions)}
-        self._after = replace(self._after, schemas=subjects)
-        if old is None:
-            if topic.name in self._before.topics:
-                self._gap(topic, f"no version of {subject} is known, so nothing is compared")
-            return
-        try:
-            deltas = schema_deltas(old, new, is_key=is_key)
-        except LineageBridgeError as error:
-            self._gap(
-                topic, f"its new {'key' if is_key else 'value'} schema is not understood: {error.message}"
-            )
-            deltas = []
-        refused = unreadable(old, new)
-        if refused is not None:
-            deltas.append(NodeDelta(DeltaKind.UNREADABLE, refused.column, refused.reason, is_key=is_key))
-        yield topic, [replace(each, path=(PathStep(topic, each.column),)) for each in deltas], False
-
-    # Objects that go
+        yield from self._registry.register(_topic(topic), role, new)
 
     def _drop(self, node: NodeRef) -> None:
         match node.kind:
@@ -401,25 +361,23 @@ class _Analysis:
         found = False
         for role in ("value", "key"):
             subject = f"{topic.name}-{role}"
-            latest = self._after.subject(subject).latest
+            latest = self._registry.world.subject(subject).latest
             new = without_fields(latest, fields) if latest else None
             if latest is None or new is None or new.text == latest.text:
                 continue
             found = True
-            for node, deltas, rejected in self._versioned(topic, subject, new, is_key=role == "key"):
+            for node, deltas, rejected in self._registry.register(topic, role, new):
                 if rejected:
                     reason = f"it cannot register a schema without {', '.join(fields)}: {deltas[0].reason}"
                     self._react(flow.job, broken(flow.job, replace(cause, path=cause.path), reason))
                     return False
                 moved = [replace(each, path=(*steps, *each.path)) for each in deltas]
                 self._walk.start(node, moved)
-        if not found and not self._after.subject(f"{topic.name}-value").versions:
+        if not found and not self._registry.world.subject(f"{topic.name}-value").versions:
             delta = NodeDelta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)
             self._walk.start(topic, [delta.onto(topic, f"written by {flow.job.node}")])
             return True
         return found
-
-    # Objects that change
 
     def _replace_statement(self, node: NodeRef, new: FlowJob) -> None:
         old = self._running.get(node)
@@ -440,7 +398,7 @@ class _Analysis:
 
     def _sink_columns(self, topic: NodeRef) -> dict[str, SinkColumn]:
         fields = self._fields_of(topic.name) if topic not in self._fields else self._fields[topic]
-        columns = topic_columns(self._after, topic.name) or {}
+        columns = topic_columns(self._registry.world, topic.name) or {}
         return {
             name: SinkColumn(kind, fields[name].nullable if name in fields else True)
             for name, kind in columns.items()
@@ -468,12 +426,28 @@ class _Analysis:
             return
         for warning in new.lineage.warnings:
             self._gap(node, warning)
+        if old.is_source and (format_change := written_format(old.config, new.config)):
+            self._rewrite(old, cause, *format_change)
+            return
         for target, delta in config_deltas(old, new, self._fields):
             if old.is_source and delta.kind is DeltaKind.REMOVED and delta.column is not None:
                 self._write_without(new, target, [delta.column], replace(delta, path=cause.path))
                 continue
             path = (*cause.path, PathStep(target, delta.column, f"written by {node}"))
             self._walk.start(target, [replace(delta, path=path)])
+
+    def _rewrite(self, flow: ConnectorFlow, cause: NodeDelta, before: str, after: str) -> None:
+        """A source connector that writes another format: a subject takes no schema of another type."""
+        reason = f"its records are {after} now, and not {before}"
+        for output in flow.job.outputs:
+            subject = f"{output.node.name}-value"
+            mode = self._registry.world.compatibility_of(subject)
+            if after in REGISTERED and self._registry.world.subject(subject).versions and mode != "NONE":
+                refused = f"it cannot register a schema of another type for {subject} under {mode}"
+                self._react(flow.job, broken(flow.job, cause, refused))
+                return
+            path = (*cause.path, PathStep(output.node, None, f"written by {flow.job.node}"))
+            self._walk.start(output.node, [NodeDelta(DeltaKind.UNREADABLE, None, reason, path=path)])
 
     def _change_topic(self, change: TopicChange) -> None:
         topic = _topic(change.name)

@@ -59,14 +59,14 @@ def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
     return found or {"": SchemaField(_spelled(kind), nullable=False)}
 
 
-def schema_deltas(old: RegisteredSchema, new: RegisteredSchema, *, is_key: bool = False) -> list[NodeDelta]:
+def schema_deltas(old: RegisteredSchema, new: RegisteredSchema) -> list[NodeDelta]:
     """What differs between the columns of two versions.
 
     Raises:
         SchemaError: No table can have the columns of one of them.
     """
     found = _deltas(fields_of(old), fields_of(new))
-    return [replace(delta, is_key=is_key, column=delta.column or None) for delta in found]
+    return [replace(delta, column=delta.column or None) for delta in found]
 
 
 def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> Iterator[NodeDelta]:

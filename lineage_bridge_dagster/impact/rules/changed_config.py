@@ -32,6 +32,15 @@ _ROWS: Mapping[str, str] = {
 """Settings that decide on rows, or on all columns."""
 _INPUT_FORMATS = ("input.data.format", "value.converter", "input.key.format", "key.converter")
 _OUTPUT_FORMATS = ("output.data.format", "format.class")
+REGISTERED = frozenset({"AVRO", "JSON_SR", "PROTOBUF"})
+"""Formats whose schemas are in the registry."""
+_FORMATS: Mapping[str, str] = {
+    "io.confluent.connect.avro.AvroConverter": "AVRO",
+    "io.confluent.connect.json.JsonSchemaConverter": "JSON_SR",
+    "io.confluent.connect.protobuf.ProtobufConverter": "PROTOBUF",
+    "org.apache.kafka.connect.json.JsonConverter": "JSON",
+    "org.apache.kafka.connect.storage.StringConverter": "STRING",
+}
 _MASKS = re.compile(r"column\.(mask|truncate)\..*")
 
 
@@ -57,6 +66,8 @@ def config_deltas(
         if lost:
             yield before.node, NodeDelta(DeltaKind.ROWS_LOST, reason=f"{lost[0].name} is no longer read")
         rows = [why for key, why in _ROWS.items() if old.config.get(key) != new.config.get(key)]
+        if _filters(old.config) != _filters(new.config):
+            rows.append("other records are left out")
         if rows:
             yield before.node, NodeDelta(DeltaKind.MEANING, None, rows[0])
         topics = [before.node] if old.is_source else sorted(before.inputs & after.inputs)
@@ -78,6 +89,15 @@ def decoding_problem(old: Config, new: Config) -> str:
         if key in old and old.get(key) != new.get(key):
             return f"{key} is no longer {old.get(key).rpartition('.')[2]}, as the records are"
     return ""
+
+
+def written_format(old: Config, new: Config) -> tuple[str, str] | None:
+    """The formats of a source connector's values before and after; None if it is the same."""
+    before, after = (
+        config.get("output.data.format") or _FORMATS.get(config.get("value.converter"), "")
+        for config in (old, new)
+    )
+    return (before, after) if before and after and before != after else None
 
 
 def excluded_columns(config: Config, datasets: Iterable[NodeRef], columns: Iterable[str]) -> set[str]:
@@ -141,6 +161,14 @@ def _plain(config: Config) -> Config:
     """A configuration without transforms, which have been applied."""
     keys = set(config.keys()) - {"transforms"}
     return Config({key: config.get(key) for key in keys})
+
+
+def _filters(config: Config) -> set[tuple[str, str]]:
+    """The settings of the transforms that leave records out, with their predicates."""
+    prefixes = [f"transforms.{label}." for label in config.items("transforms")]
+    filters = [p for p in prefixes if re.search(r"\.Filter(\$\w+)?$", config.get(f"{p}type"))]
+    filters += [f"predicates.{name}." for p in filters if (name := config.get(f"{p}predicate"))]
+    return {(key, config.get(key)) for key in config.keys() for p in filters if key.startswith(p)}  # noqa: SIM118
 
 
 def _tombstones(old: Config, new: Config) -> Iterator[NodeDelta]:

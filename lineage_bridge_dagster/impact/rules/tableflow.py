@@ -87,6 +87,8 @@ def _problem(table: TableflowTable, delta: NodeDelta) -> str:
             return f"{delta.column} changes from nullable to non-nullable: {stops}"
         case DeltaKind.SYMBOLS:
             return f"{delta.reason}, and rows may hold them: {stops}"
+        case DeltaKind.UNREADABLE if delta.column is None:
+            return f"{delta.reason}: {stops}"
         case DeltaKind.TOMBSTONES if table.mode == "APPEND" and table.on_error == "SUSPEND":
             return "a record with a null value suspends a table in mode APPEND"
     return ""

@@ -246,7 +246,11 @@ class QueryReader:
     def _use(self, role: str, node: int, scope: QueryScope, queries: Queries) -> Use:
         formula = self._formulas.formula(node, scope, queries) if self._formulas else ""
         origin = self.expressions.origin(node, scope, queries)
-        return Use(role, formula, origin.sources, origin.open)
+        # A subquery also decides by its own conditions, and EXISTS by these alone.
+        inner = [self.relation(query, queries, scope) for query in self._tree.queries(node)]
+        uses = united_uses(origin_of(column) for relation in inner for column in relation)
+        sources = dict.fromkeys((*origin.sources, *(source for use in uses for source in use.sources)))
+        return Use(role, formula, tuple(sources), origin.open)
 
     def _item_name(self, node: int) -> tuple[str | None, bool]:
         """Name of a select item, and whether it is an alias."""

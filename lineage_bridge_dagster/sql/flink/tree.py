@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +82,16 @@ class Tree:
     def path(self, node: int) -> TablePath:
         """Parts of an identifier; empty for any other node."""
         return tuple(self.nodes[node][1]) if self.kind(node) == "ID" else ()
+
+    def queries(self, node: int) -> Iterator[int]:
+        """The queries in an expression, without those within them."""
+        pending = [node]
+        while pending:
+            node = pending.pop()
+            if self.kind(node) in QUERIES:
+                yield node
+            else:
+                pending.extend(self.children(node))
 
     def names(self, nodes: Sequence[int]) -> list[str]:
         """Last parts of those nodes that are identifiers."""

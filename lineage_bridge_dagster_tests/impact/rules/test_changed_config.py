@@ -144,3 +144,37 @@ def test_a_column_that_a_sink_writes_is_dropped(judge: Judge) -> None:
     for evolves, connector in (("true", None), ("false", ("breaks", "note"))):
         lake = world({"orders": avro(**ORDERS)}, connectors=[sink("pg", ["orders"], auto_evolve=evolves)])
         assert judge(lake, dropped).get("connector : pg") == connector
+
+
+@pytest.mark.parametrize(
+    ("mode", "connector", "topic", "mails"),
+    [
+        ("BACKWARD", ("breaks", None), ("loses_data", None), ("loses_data", None)),
+        ("NONE", None, None, ("loses_data", None)),
+    ],
+)
+def test_a_source_that_writes_another_format(
+    judge: Judge, mode: str, connector: Any, topic: Any, mails: Any
+) -> None:
+    lake = captured(mode)
+    lake["connectors"][0]["config"] = {**CDC, "output.data.format": "AVRO"}
+    found = judge(lake, ConnectorChange("cdc", {**CDC, "output.data.format": "PROTOBUF"}))
+    assert found.get("connector : cdc") == connector
+    assert found.get("topic : shop.public.c") == topic
+    assert found["topic : mails"] == mails
+    assert found["statement : mails"][0] == ("breaks" if mode == "NONE" else "loses_data")
+
+
+def test_a_filter_that_is_added_changes_the_rows(judge: Judge) -> None:
+    lake = world({"orders": avro(**ORDERS)}, connectors=[sink("pg", ["orders"])])
+    package = "org.apache.kafka.connect.transforms"
+    settings = {
+        "transforms": "f",
+        "transforms_f_type": f"{package}.Filter",
+        "transforms_f_predicate": "p",
+        "predicates": "p",
+        "predicates_p_type": f"{package}.predicates.HasHeaderKey",
+    }
+    new = sink("pg", ["orders"], **settings)
+    found = judge(lake, ConnectorChange("pg", new["config"]))
+    assert found == {table("orders"): ("changes_meaning", None)}

@@ -44,6 +44,8 @@ def test_a_lost_field_reaches_what_is_made_of_it_and_nothing_else(judge: Judge) 
         "SELECT region FROM orders GROUP BY region",
         "SELECT o.id FROM orders AS o JOIN other AS i ON o.region = i.id",
         "SELECT id FROM (SELECT id FROM orders WHERE region = 'EU')",
+        "SELECT id FROM other WHERE EXISTS (SELECT 1 FROM orders WHERE orders.region = other.id)",
+        "SELECT id FROM other WHERE id IN (SELECT id FROM orders WHERE region = 'EU')",
         "SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY region ORDER BY id) AS n FROM orders) "
         "WHERE n = 1",
     ],

@@ -1,0 +1,84 @@
+"""New versions of subjects: whether the registry takes them, and what then differs on their topics. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.impact.change import CompatibilityChange
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
+from lineage_bridge_dagster.impact.report import ImpactGap, PathStep
+from lineage_bridge_dagster.impact.schema_diff import schema_deltas
+from lineage_bridge_dagster.impact.world import BACKWARD, NodeRef, World
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+
+Seed = tuple[NodeRef, list[NodeDelta], bool]
+"""Where a walk starts, with what, and whether it stays there."""
+
+
+class Registration:
+    """The registry while changes are made, one after another.
+
+    Attributes:
+        world: The world with the schemas and modes that are registered so far.
+
+    Args:
+        world: What exists before.
+        gaps: Output: what could not be judged.
+    """
+
+    def __init__(self, world: World, gaps: list[ImpactGap]) -> None:
+        self.world = world
+        self._before = world
+        self._gaps = gaps
+
+    def configure(self, change: CompatibilityChange) -> None:
+        """Set a subject's compatibility mode."""
+        modes = {**self.world.compatibility, change.subject: change.mode or BACKWARD}
+        self.world = replace(self.world, compatibility=modes)
+
+    def register(self, topic: NodeRef, role: str, new: RegisteredSchema) -> Iterator[Seed]:
+        """Register a version, unless the registry rejects it.
+
+        Args:
+            topic: The topic.
+            role: `key` or `value`.
+            new: The version.
+        """
+        subject, is_key = f"{topic.name}-{role}", role == "key"
+        before = self.world.subject(subject)
+        old = before.latest
+        problem = rejection(before, new, self.world.compatibility_of(subject))
+        if problem is not None:
+            reason = f"the registry rejects it: {problem.reason}"
+            path = (PathStep(topic, problem.column),)
+            yield topic, [NodeDelta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
+            return
+        self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
+        versions = (*before.versions, replace(new, version=old.version + 1 if old else 1))
+        subjects = {**self.world.schemas, subject: SubjectSchemas(subject, versions)}
+        self.world = replace(self.world, schemas=subjects)
+        if old is None:
+            if topic.name in self._before.topics:
+                self._gap(topic, f"no version of {subject} is known, so nothing is compared")
+            return
+        deltas = [*self._deltas(topic, subject, old, new)]
+        yield topic, [replace(d, is_key=is_key, path=(PathStep(topic, d.column),)) for d in deltas], False
+
+    def _deltas(
+        self, topic: NodeRef, subject: str, old: RegisteredSchema, new: RegisteredSchema
+    ) -> Iterator[NodeDelta]:
+        """What differs between two versions, and whether a reader with the old one reads the new one."""
+        try:
+            yield from schema_deltas(old, new)
+        except LineageBridgeError as error:
+            self._gap(topic, f"the new schema of {subject} is not understood: {error.message}")
+        if old.type != new.type:
+            yield NodeDelta(DeltaKind.UNREADABLE, None, f"records are {new.type} now, and not {old.type}")
+        elif (problem := unreadable(old, new)) is not None:
+            yield NodeDelta(DeltaKind.UNREADABLE, problem.column, problem.reason)
+
+    def _gap(self, topic: NodeRef, reason: str) -> None:
+        self._gaps.append(ImpactGap(topic, reason))
