@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -26,23 +25,15 @@ from lineage_bridge_dagster.impact.change import (
     TableflowDrop,
     TopicChange,
 )
-from lineage_bridge_dagster.impact.connector_columns import passed_columns
+from lineage_bridge_dagster.impact.connector_changes import ConnectorChanges
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow, connector_flow, connector_flows
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
 from lineage_bridge_dagster.impact.registration import Registration, Seed
 from lineage_bridge_dagster.impact.report import Impact, ImpactGap, PathStep, ordered
-from lineage_bridge_dagster.impact.rules.changed_config import (
-    REGISTERED,
-    config_deltas,
-    decoding_problem,
-    written_format,
-)
 from lineage_bridge_dagster.impact.rules.changed_sql import SinkColumn, refusal, replaced
-from lineage_bridge_dagster.impact.rules.connect import family_name, is_quiet
-from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
+from lineage_bridge_dagster.impact.rules.reaction import broken
 from lineage_bridge_dagster.impact.schema_diff import SchemaField, fields_of
-from lineage_bridge_dagster.impact.schema_edits import without_fields
 from lineage_bridge_dagster.impact.sql_flows import (
     Parse,
     parse_in_jvm,
@@ -123,20 +114,25 @@ class _Analysis:
         seeds = [seed for change in self._of(SchemaChange) for seed in self._register(change)]
         replaced_jobs, connectors = self._new_statements(), self._new_connectors()
         self._walk = ImpactWalk(self._surroundings(replaced_jobs, connectors))
+        self._connector_changes = ConnectorChanges(
+            self._connectors, self._fields, self._registry, self._walk, self._gaps
+        )
         for node, deltas, stays in seeds:
             (self._walk.note if stays else self._walk.start)(node, deltas)
         for change in self._changes:
             match change:
                 case DropNode(node):
                     self._drop(node)
+                case DropColumn(node, column) if node.kind is NodeKind.DATASET:
+                    self._connector_changes.drop_column(node, column)
                 case DropColumn(node, column):
-                    self._drop_column(node, column)
+                    self._start(node, DeltaKind.REMOVED, f"{column} is dropped", column, silent=True)
                 case StatementChange(name):
                     self._replace_statement(_statement(name), replaced_jobs[_statement(name)])
                 case StatementStop(name):
                     self._stop(self._running.get(_statement(name)), "the statement is stopped")
                 case ConnectorChange(name):
-                    self._configure(_connector(name), connectors[_connector(name)])
+                    self._connector_changes.configure(_connector(name), connectors[_connector(name)])
                 case ConnectorPause(name):
                     flow = self._connectors.get(_connector(name))
                     self._stop(flow.job if flow else None, "the connector is paused")
@@ -269,7 +265,7 @@ class _Analysis:
             case NodeKind.TOPIC:
                 self._drop_topic(node)
             case NodeKind.DATASET:
-                self._drop_dataset(node)
+                self._connector_changes.drop_dataset(node)
             case NodeKind.GLUE | NodeKind.VIEW:
                 self._start(node, DeltaKind.REMOVED, "it is dropped", silent=True)
 
@@ -287,97 +283,10 @@ class _Analysis:
         for job in self._running.values():
             if topic in job.inputs or job.output(topic) is not None:
                 onward = replace(job, outputs=tuple(o for o in job.outputs if o.node != topic))
-                self._react(
+                self._walk.react(
                     job, broken(onward, cause, f"{topic.name}, which it needs at runtime, is deleted")
                 )
         self._walk.start(topic, [cause], silent=True)
-
-    def _drop_dataset(self, dataset: NodeRef) -> None:
-        cause = NodeDelta(DeltaKind.ROWS_LOST, reason="it is dropped", path=(PathStep(dataset, None),))
-        for flow in self._connectors.values():
-            job, config = flow.job, flow.config
-            if flow.is_source and dataset in job.inputs:
-                outputs = [output for output in job.outputs if dataset in output.inputs]
-                captures = family_name(config).startswith("debezium")
-                self._react(
-                    job,
-                    silent(outputs, cause, f"{dataset.name} is gone, so nothing is captured")
-                    if captures
-                    else broken(job, cause, f"{dataset.name}, which it queries, is gone"),
-                )
-            elif job.output(dataset) is not None and not config.flag("auto.create"):
-                self._react(
-                    job, self._failed(flow, dataset, cause, f"{dataset.name}, which it writes, is gone")
-                )
-
-    def _failed(self, flow: ConnectorFlow, target: NodeRef, cause: NodeDelta, reason: str) -> Reaction:
-        """A sink that cannot write to one target, or not read one topic."""
-        if not is_quiet(flow.config):
-            return broken(flow.job, cause, reason)
-        outputs = [o for o in flow.job.outputs if target == o.node or target in o.inputs]
-        return silent(outputs, cause, f"its records go to the dead letter queue: {reason}", cause.column)
-
-    def _drop_column(self, node: NodeRef, column: str) -> None:
-        path = (PathStep(node, column),)
-        cause = NodeDelta(DeltaKind.REMOVED, column, f"{column} is dropped", path=path)
-        if node.kind is not NodeKind.DATASET:
-            self._walk.start(node, [cause], silent=True)
-            return
-        readers = [flow for flow in self._connectors.values() if node in flow.job.inputs]
-        writers = [flow for flow in self._connectors.values() if flow.job.output(node) is not None]
-        for flow in readers:
-            self._captured_without(flow, node, cause)
-        for flow in writers:
-            if not flow.config.flag("auto.evolve"):
-                self._react(
-                    flow.job, self._failed(flow, node, cause, f"the table has no column {column} any more")
-                )
-        if not readers and not writers:
-            self._gap(node, f"no connector is known that reads or writes {node.name}", matters=False)
-
-    def _captured_without(self, flow: ConnectorFlow, dataset: NodeRef, cause: NodeDelta) -> None:
-        """A source connector whose table no longer has a column."""
-        column = cause.column or ""
-        keys = ("incrementing.column.name", "timestamp.column.name")
-        decisive = [name for key in keys for name in flow.config.items(key)]
-        if column in decisive or re.search(rf"\b{re.escape(column)}\b", flow.config.get("query")):
-            self._react(flow.job, broken(flow.job, cause, f"it queries {column}, which is gone"))
-            return
-        own = NodeDelta(DeltaKind.NULLED, column, f"goes on without {column}", path=cause.path)
-        for output in flow.job.outputs:
-            if dataset not in output.inputs:
-                continue
-            passed = passed_columns(flow.config, self._fields.get(output.node, ()))
-            spellings = (column, f"after.{column}", f"before.{column}")
-            fields = [name for name, of in passed.items() if of.column in spellings] or [column]
-            if self._write_without(flow, output.node, fields, cause):
-                self._walk.note(flow.job.node, [own.onto(flow.job.node, "configuration of the connector")])
-
-    def _write_without(
-        self, flow: ConnectorFlow, topic: NodeRef, fields: Sequence[str], cause: NodeDelta
-    ) -> bool:
-        """A connector that registers a schema without some fields; False if it fails or changes nothing."""
-        steps = (*cause.path, PathStep(flow.job.node, cause.column, "configuration of the connector"))
-        found = False
-        for role in ("value", "key"):
-            subject = f"{topic.name}-{role}"
-            latest = self._registry.world.subject(subject).latest
-            new = without_fields(latest, fields) if latest else None
-            if latest is None or new is None or new.text == latest.text:
-                continue
-            found = True
-            for node, deltas, rejected in self._registry.register(topic, role, new):
-                if rejected:
-                    reason = f"it cannot register a schema without {', '.join(fields)}: {deltas[0].reason}"
-                    self._react(flow.job, broken(flow.job, replace(cause, path=cause.path), reason))
-                    return False
-                moved = [replace(each, path=(*steps, *each.path)) for each in deltas]
-                self._walk.start(node, moved)
-        if not found and not self._registry.world.subject(f"{topic.name}-value").versions:
-            delta = NodeDelta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)
-            self._walk.start(topic, [delta.onto(topic, f"written by {flow.job.node}")])
-            return True
-        return found
 
     def _replace_statement(self, node: NodeRef, new: FlowJob) -> None:
         old = self._running.get(node)
@@ -387,7 +296,7 @@ class _Analysis:
         column, reason = refusal(new, topics, sinks)
         if reason:
             lost = old or replace(new, outputs=())
-            self._react(lost, broken(lost, replace(cause, column=column), reason))
+            self._walk.react(lost, broken(lost, replace(cause, column=column), reason))
             return
         if old is None:
             return
@@ -409,45 +318,6 @@ class _Analysis:
         config = self._before.topic_configs.get(topic.name, {})
         retention = str(config.get("retention.ms", "-1"))
         return retention != "-1" and config.get("cleanup.policy", "delete") == "delete"
-
-    def _configure(self, node: NodeRef, new: ConnectorFlow) -> None:
-        old = self._connectors.get(node)
-        if old is None:
-            return
-        cause = NodeDelta(DeltaKind.MEANING, path=(PathStep(node, None),))
-        problem = "" if old.is_source else decoding_problem(old.config, new.config)
-        if problem:
-            reaction = broken(old.job, cause, problem)
-            if is_quiet(new.config):
-                reaction = silent(
-                    old.job.outputs, cause, f"its records go to the dead letter queue: {problem}"
-                )
-            self._react(old.job, reaction)
-            return
-        for warning in new.lineage.warnings:
-            self._gap(node, warning)
-        if old.is_source and (format_change := written_format(old.config, new.config)):
-            self._rewrite(old, cause, *format_change)
-            return
-        for target, delta in config_deltas(old, new, self._fields):
-            if old.is_source and delta.kind is DeltaKind.REMOVED and delta.column is not None:
-                self._write_without(new, target, [delta.column], replace(delta, path=cause.path))
-                continue
-            path = (*cause.path, PathStep(target, delta.column, f"written by {node}"))
-            self._walk.start(target, [replace(delta, path=path)])
-
-    def _rewrite(self, flow: ConnectorFlow, cause: NodeDelta, before: str, after: str) -> None:
-        """A source connector that writes another format: a subject takes no schema of another type."""
-        reason = f"its records are {after} now, and not {before}"
-        for output in flow.job.outputs:
-            subject = f"{output.node.name}-value"
-            mode = self._registry.world.compatibility_of(subject)
-            if after in REGISTERED and self._registry.world.subject(subject).versions and mode != "NONE":
-                refused = f"it cannot register a schema of another type for {subject} under {mode}"
-                self._react(flow.job, broken(flow.job, cause, refused))
-                return
-            path = (*cause.path, PathStep(output.node, None, f"written by {flow.job.node}"))
-            self._walk.start(output.node, [NodeDelta(DeltaKind.UNREADABLE, None, reason, path=path)])
 
     def _change_topic(self, change: TopicChange) -> None:
         topic = _topic(change.name)
@@ -478,10 +348,6 @@ class _Analysis:
                     table.ref, DeltaKind.ROWS_LOST, "it is created again from what its topic still holds"
                 )
 
-    def _react(self, job: FlowJob, reaction: Reaction) -> None:
-        own = [delta.onto(job.node, "") if not _ends_at(delta, job.node) else delta for delta in reaction.own]
-        self._walk.react(job.node, Reaction(own, reaction.outputs))
-
 
 def _topic(name: str) -> NodeRef:
     return NodeRef(NodeKind.TOPIC, name)
@@ -497,7 +363,3 @@ def _connector(name: str) -> NodeRef:
 
 def _number(value: object) -> int:
     return int(value) if isinstance(value, int | str) and str(value).isdecimal() else 0
-
-
-def _ends_at(delta: NodeDelta, node: NodeRef) -> bool:
-    return bool(delta.path) and delta.path[-1].node == node

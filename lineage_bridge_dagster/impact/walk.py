@@ -142,12 +142,17 @@ class ImpactWalk:
                 owner = self._around.owners.get(str(node), "")
                 self.effects.append(Affected(node, delta.column, verdict, delta.reason, delta.path, owner))
 
-    def react(self, node: NodeRef, reaction: Reaction) -> None:
+    def react(self, job: FlowJob, reaction: Reaction) -> None:
         """Note what happens to a job, and carry on what it writes."""
-        self.note(node, reaction.own)
+        node = job.node
+        self.note(node, (each if _ends_at(each, node) else each.onto(node, "") for each in reaction.own))
         for target, delta in reaction.outputs:
             self.start(target, [replace(delta, path=(*delta.path, *_step(target, delta, node)))])
 
 
 def _step(target: NodeRef, delta: NodeDelta, writer: NodeRef) -> tuple[PathStep, ...]:
     return (PathStep(target, delta.column, f"written by {writer}"),)
+
+
+def _ends_at(delta: NodeDelta, node: NodeRef) -> bool:
+    return bool(delta.path) and delta.path[-1].node == node
