@@ -129,7 +129,8 @@ class ConnectorChanges:
                     reason = f"it cannot register a schema without {', '.join(fields)}: {deltas[0].reason}"
                     self._walk.react(flow.job, broken(flow.job, replace(cause, path=cause.path), reason))
                     return False
-                moved = [replace(each, path=(*steps, *each.path)) for each in deltas]
+                evidence = f"written by {flow.job.node}"
+                moved = [replace(each, path=steps).onto(node, evidence) for each in deltas]
                 self._walk.start(node, moved)
         if not found and not self._registry.world.subject(f"{topic.name}-value").versions:
             delta = NodeDelta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)

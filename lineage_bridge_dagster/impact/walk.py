@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import VERDICTS, DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
-from lineage_bridge_dagster.impact.report import Affected, PathStep
+from lineage_bridge_dagster.impact.report import Affected
 from lineage_bridge_dagster.impact.rules.athena import view_reaction
 from lineage_bridge_dagster.impact.rules.connect import sink_reaction
 from lineage_bridge_dagster.impact.rules.flink import statement_reaction
@@ -145,14 +145,13 @@ class ImpactWalk:
     def react(self, job: FlowJob, reaction: Reaction) -> None:
         """Note what happens to a job, and carry on what it writes."""
         node = job.node
-        self.note(node, (each if _ends_at(each, node) else each.onto(node, "") for each in reaction.own))
+        self.note(node, (_through(node, delta) for delta in reaction.own))
         for target, delta in reaction.outputs:
-            self.start(target, [replace(delta, path=(*delta.path, *_step(target, delta, node)))])
+            through = _through(node, replace(delta, column=None))
+            self.start(target, [replace(through, column=delta.column).onto(target, f"written by {node}")])
 
 
-def _step(target: NodeRef, delta: NodeDelta, writer: NodeRef) -> tuple[PathStep, ...]:
-    return (PathStep(target, delta.column, f"written by {writer}"),)
-
-
-def _ends_at(delta: NodeDelta, node: NodeRef) -> bool:
-    return bool(delta.path) and delta.path[-1].node == node
+def _through(node: NodeRef, delta: NodeDelta) -> NodeDelta:
+    """The delta with a job as the last step of its path."""
+    at_node = bool(delta.path) and delta.path[-1].node == node
+    return delta if at_node else delta.onto(node, _EVIDENCE[node.kind])
