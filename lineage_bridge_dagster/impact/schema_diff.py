@@ -52,7 +52,7 @@ def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
     """
     read = {AVRO: _avro_details, JSON: _json_details, PROTOBUF: _protobuf_details}.get(schema.type)
     details = read(schema) if read else {}
-    kind = own_type(schema)
+    kind = own_type(schema, message=record_message(schema))
     # Each field of Protobuf has a default.
     other = SchemaField("", default=schema.type == PROTOBUF)
     found = dict(_fields(kind, "", details, other)) if isinstance(kind, StructType) else {}
@@ -197,16 +197,8 @@ def _json_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
 
 
 def _protobuf_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
-    """The numbers of the fields of a Protobuf schema's first message; each field has a default."""
-    files = descriptors(schema)
-    messages: dict[str, Any] = {}
-    for file in files.file:
-        pending = [(f".{file.package}" if file.package else "", each) for each in file.message_type]
-        while pending:
-            scope, message = pending.pop()
-            name = f"{scope}.{message.name}"
-            messages[name] = message
-            pending += [(name, inner) for inner in message.nested_type]
+    """The numbers of the fields of a Protobuf schema's record; each field has a default."""
+    messages = _messages(schema)
     found: dict[str, SchemaField] = {}
 
     def visit(message: Any, path: str, depth: int) -> None:
@@ -219,6 +211,41 @@ def _protobuf_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
             if inner is not None and depth < MAX_DEPTH:
                 visit(inner, name, depth + 1)
 
-    if files.file and files.file[-1].message_type:
-        visit(files.file[-1].message_type[0], "", 0)
+    record = record_message(schema)
+    first = next(iter(descriptors(schema).file[-1].message_type), None)
+    root = messages.get(f".{record}") if record else first
+    if root is not None:
+        visit(root, "", 0)
+    return found
+
+
+def record_message(schema: RegisteredSchema) -> str:
+    """The full name of the message that records are: the only one that no other message has a field of.
+
+    Empty for the schema's first message, and for a schema of another format.
+    """
+    if schema.type != PROTOBUF:
+        return ""
+    file = descriptors(schema).file[-1]
+    scope = f".{file.package}" if file.package else ""
+    used = {
+        each.type_name
+        for name, message in _messages(schema).items()
+        for each in message.field
+        if each.type_name != name
+    }
+    roots = [f"{scope}.{each.name}" for each in file.message_type if f"{scope}.{each.name}" not in used]
+    return roots[0].removeprefix(".") if len(roots) == 1 and len(file.message_type) > 1 else ""
+
+
+def _messages(schema: RegisteredSchema) -> dict[str, Any]:
+    """All messages of a Protobuf schema and its imports, by their full name with a dot before it."""
+    found: dict[str, Any] = {}
+    for file in descriptors(schema).file:
+        pending = [(f".{file.package}" if file.package else "", each) for each in file.message_type]
+        while pending:
+            scope, message = pending.pop()
+            name = f"{scope}.{message.name}"
+            found[name] = message
+            pending += [(name, inner) for inner in message.nested_type]
     return found

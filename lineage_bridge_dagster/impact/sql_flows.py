@@ -12,12 +12,13 @@ from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_tabl
 from lineage_bridge_dagster.confluent.graph.subjects import Role, SubjectMatch
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, FlowJob, Output, OutputColumn
+from lineage_bridge_dagster.impact.schema_diff import record_message
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, World
 from lineage_bridge_dagster.schemas.columns import own_type
-from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
-from lineage_bridge_dagster.sql.columns.tables import Registered, TableColumn
+from lineage_bridge_dagster.sql.columns.tables import RAW_KEY, Registered, TableColumn
 from lineage_bridge_dagster.sql.columns.types import SqlType
 from lineage_bridge_dagster.sql.flink.names import ClusterName, NameIndex
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
@@ -163,10 +164,14 @@ class _Tables:
         if not matches:
             names = self._world.columns.get(topic)
             return Registered([TableColumn(name) for name in names]) if names else None
+        types = {name: kind for subject in subjects.values() for name, kind in _types(subject).items()}
+        value = subjects["value"].latest
+        if value is not None and _is_one_record(value):
+            key = [] if subjects["key"].latest else [TableColumn("key", RAW_KEY)]
+            return Registered([*key, *(TableColumn(name, type=_sql_type(of)) for name, of in types.items())])
         found = inferred_table(topic, matches, lambda name: _schema(self._world.subject(name)), options)
         if found is None:
             return None
-        types = {name: kind for subject in subjects.values() for name, kind in _types(subject).items()}
         columns = [_typed(column, types) for column in found.columns]
         if not found.ordered:
             # A JSON schema without an index of its properties: those who write it list them in their order.
@@ -188,10 +193,19 @@ def _schema(subject: SubjectSchemas) -> Schema | None:
     )
 
 
+def _is_one_record(schema: RegisteredSchema) -> bool:
+    """Whether a Protobuf schema of several messages is of one record and of what it holds."""
+    try:
+        return bool(record_message(schema))
+    except LineageBridgeError:
+        return False
+
+
 def _types(subject: SubjectSchemas) -> dict[str, IcebergType]:
     """The types of a record's fields; none if they are not understood."""
     try:
-        kind = own_type(subject.latest) if subject.latest else None
+        latest = subject.latest
+        kind = own_type(latest, message=record_message(latest)) if latest else None
     except LineageBridgeError:
         return {}
     return {each.name: each.field_type for each in kind.fields} if isinstance(kind, StructType) else {}

@@ -158,6 +158,26 @@ def test_a_protobuf_field_with_another_name_is_still_read_by_its_number(judge: J
     assert found == {"topic : orders": ("loses_data", "note")}
 
 
+def test_the_record_of_a_protobuf_schema_is_the_message_that_no_other_holds(judge: Judge) -> None:
+    text = (
+        'syntax = "proto3"; message Address {{ {zip} string city = 2; }} '
+        "message Order {{ string id = 1; Address address = 2; }}"
+    )
+    statements = {
+        "zips": "INSERT INTO zips SELECT o.address.zip FROM orders AS o",
+        "cities": "INSERT INTO cities SELECT o.address.city FROM orders AS o",
+    }
+    schemas = {"orders": "", "zips": avro(zip="string?"), "cities": avro(city="string?")}
+    before = world(schemas, statements=statements)
+    before["schemas"][0] |= {"type": "PROTOBUF", "schema": text.format(zip="string zip = 1;")}
+    found = judge(before, SchemaChange("orders-value", text.format(zip=""), "PROTOBUF"))
+    assert found == {
+        "topic : orders": ("loses_data", "address.zip"),
+        "statement : zips": ("loses_data", "zip"),
+        "topic : zips": ("loses_data", "zip"),
+    }
+
+
 def test_the_fields_of_an_envelope_are_the_columns_of_its_row(judge: Judge) -> None:
     def envelope(**fields: str) -> str:
         row = json.loads(avro(**fields)) | {"name": "Value"}
