@@ -12,7 +12,7 @@ from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
 from lineage_bridge_dagster.impact.report import ImpactGap, PathStep
 from lineage_bridge_dagster.impact.schema_diff import schema_deltas
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeRef, World
-from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 
 Seed = tuple[NodeRef, list[NodeDelta], bool]
 """Where a walk starts, with what, and whether it stays there."""
@@ -56,7 +56,8 @@ class Registration:
             path = (PathStep(topic, problem.column),)
             yield topic, [NodeDelta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
             return
-        self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
+        if new.type != AVRO and old is not None and self.world.compatibility_of(subject) != "NONE":
+            self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
         versions = (*before.versions, replace(new, version=old.version + 1 if old else 1))
         subjects = {**self.world.schemas, subject: SubjectSchemas(subject, versions)}
         self.world = replace(self.world, schemas=subjects)

@@ -33,6 +33,8 @@ class SchemaField(NamedTuple):
         nullable: Whether it may be null.
         default: Whether it has a default, so that older records need not have it.
         symbols: Those of an enum.
+        any_symbol: Whether the enum has a default, which stands for symbols that it does not have.
+        aliases: Other names by which a reader finds the field.
         tag: The number of a Protobuf field, by which readers know it; 0 of other formats.
     """
 
@@ -41,6 +43,8 @@ class SchemaField(NamedTuple):
     nullable: bool = True
     default: bool = False
     symbols: frozenset[str] = frozenset()
+    any_symbol: bool = False
+    aliases: frozenset[str] = frozenset()
     tag: int = 0
 
 
@@ -179,7 +183,14 @@ def _avro_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
             logical = str(inner.get("logicalType", ""))
             digits = "(3)" if logical in _MILLIS else "(6)" if "-micros" in logical else ""
             symbols = frozenset(map(str, inner.get("symbols", ())))
-            found[name] = SchemaField("", digits, default="default" in each, symbols=symbols)
+            found[name] = SchemaField(
+                "",
+                digits,
+                default="default" in each,
+                symbols=symbols,
+                any_symbol="default" in inner and bool(symbols),
+                aliases=frozenset(map(str, each.get("aliases", ()))),
+            )
         return kind
 
     visit(json.loads(schema.text), "", 0)
