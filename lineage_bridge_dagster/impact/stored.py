@@ -77,8 +77,11 @@ def stored_world(discovery: Discovery, changes: Iterable[Change]) -> tuple[World
         changes: They name nodes as the graph does, or by `{cluster}/{name}`.
     """
     part = _Part(discovery.graph)
+    changes = list(changes)
     wanted = set(map(_changed, changes))
     part.collect(wanted)
+    if any(isinstance(change, ConnectorChange) for change in changes):
+        part.add_topics()
     gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(wanted - part.found)]
     world, flows = part.world(), part.flows()
     gaps += _unread(discovery.coverage, part.nodes.values())
@@ -161,6 +164,13 @@ class _Part:
                 for each in ends:
                     if each in self._graph.nodes:
                         self._take(self._graph.nodes[each])
+
+    def add_topics(self) -> None:
+        """Add all topics of its clusters, among which a configuration finds those that it means."""
+        clusters = {node.cluster_id for node in self.nodes.values()}
+        for node in self._graph.of_type(NodeType.KAFKA_TOPIC):
+            if node.cluster_id in clusters and node.node_id not in self.nodes:
+                self._take(node)
 
     def world(self) -> World:
         """The world, without flows of statements and connectors."""

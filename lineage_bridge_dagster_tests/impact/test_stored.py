@@ -9,6 +9,7 @@ import pytest
 from lineage_bridge_dagster.impact.analysis import impact_of_discovery
 from lineage_bridge_dagster.impact.change import (
     Change,
+    ConnectorChange,
     ConnectorPause,
     DropNode,
     SchemaChange,
@@ -73,6 +74,25 @@ def test_a_pause_reaches_the_end_of_the_chain_and_the_mirror() -> None:
     }
     assert found.by_node[0].node.node_id
     assert ids.topic_id(ENV, "lkc-b", "clean") in {effect.node.node_id for effect in found.effects}
+
+
+def test_another_configuration_finds_its_topics_among_all_of_the_cluster() -> None:
+    world = World()
+    sink = world.connector(CLUSTER, "s3", "S3_SINK")
+    config = {"connector.class": "S3_SINK", "topics": "a", "s3.bucket.name": "b"}
+    world.graph.nodes[sink] = world.graph.nodes[sink].with_attributes(config=config, connector_type="sink")
+    for name in ("a", "b"):
+        dataset = world.dataset(f"s3://b/topics/{name}")
+        if name == "a":
+            world.edge(world.topic(CLUSTER, name), sink, EdgeType.CONSUMES)
+            world.edge(sink, dataset, EdgeType.PRODUCES)
+        else:
+            world.topic(CLUSTER, name)
+    new = {**config, "topics.regex": "b", "topics": ""}
+    found = judged(world.discovery(), ConnectorChange("s3", new))
+    assert verdicts(found) == {"dataset : s3://b/topics/a": ("loses_data", None)}
+    same = judged(world.discovery(), ConnectorChange("s3", {**config, "topics": "", "topics.regex": "a"}))
+    assert verdicts(same) == {}
 
 
 def test_a_topic_that_is_dropped_breaks_its_readers() -> None:
