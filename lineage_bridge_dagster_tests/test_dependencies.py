@@ -21,7 +21,12 @@ _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 #: Modules that use the packages of an extra, by their paths below the package.
 USES = {
     "azure": ["collector/landing/azure.py"],
-    "collector": ["collector/extractor.py", "collector/masking.py", "collector/views.py"],
+    "collector": [
+        "collector/extractor.py",
+        "collector/masking.py",
+        "collector/views.py",
+        "impact/view_flows.py",
+    ],
     "connect": ["spark/remote.py"],
     "local": ["embedded/"],
     "polars": ["spark/io/arrow/kinds.py"],
