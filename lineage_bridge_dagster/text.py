@@ -19,10 +19,11 @@ _UNITS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second
 def plural(count: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> plural(1, "table"), plural(2000, "table")
-    ('1 table', '2,000 tables')
+    >>> plural(1, "table"), plural(2000, "table"), plural(2, "ksqlDB query")
+    ('1 table', '2,000 tables', '2 ksqlDB queries')
     """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    several = f"{noun[:-1]}ies" if noun.endswith("query") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else several}"
 
 
 def first_few(texts: Sequence[str], limit: int = 5) -> str:

@@ -8,10 +8,8 @@ from typing import Any
 from dagster import AssetKey, MetadataValue, TableColumnDep, TableColumnLineage
 
 from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.columns import ColumnFlow
-from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.markdown import MAX_ROWS, markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
 from lineage_bridge_dagster.specs.pages.columns import column_name, column_table
@@ -26,7 +24,7 @@ def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
     Columns of a table depend on those of its topic, and these on columns of the topics from which Flink or
     ksqlDB derives it. A dependency that would close a cycle is only in the readable table, as with assets.
     """
-    flows = _flows(inventory, node)[:MAX_COLUMNS]
+    flows = inventory.view.column_flows(node)[:MAX_COLUMNS]
     if not flows:
         return {}
     near = _near(inventory, node)
@@ -36,16 +34,6 @@ def column_metadata(inventory: Inventory, node: Node) -> dict[str, Any]:
         **LineageMetadata(column_lineage=MetadataValue.md(_table(inventory, flows))),
         **StandardMetadata(column_lineage=lineage),
     }
-
-
-def _flows(inventory: Inventory, node: Node) -> list[ColumnFlow]:
-    view = inventory.view
-    if takes_lineage(node):
-        copied = None if isinstance(node, GlueTableNode) else view.copied_topic(node)
-        return view.columns.table(node, [copied] if copied else view.topics_of(node))
-    if node.node_type == NodeType.KAFKA_TOPIC:
-        return list(view.columns.topic(node.node_id).values())
-    return []
 
 
 def _near(inventory: Inventory, node: Node) -> set[AssetKey]:

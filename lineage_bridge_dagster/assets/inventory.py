@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from dagster import AssetKey, AssetSpec, UrlMetadataValue
 
@@ -21,7 +22,8 @@ from lineage_bridge_dagster.lineage.upstream import Place, node_of
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.graph_view import PROCESSES, GraphView, NodeContext, Role
 from lineage_bridge_dagster.specs.links import lineage_url
-from lineage_bridge_dagster.specs.metadata import LineageMetadata
+from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
+from lineage_bridge_dagster.specs.pages.downstream import downstream_metadata
 
 GetAssetSpec = Callable[[Node, NodeContext], AssetSpec]
 
@@ -112,6 +114,11 @@ def build_inventory(
             if role is Role.ITSELF:
                 key_of[node_id] = admitted.key
 
+    for (node_id, role), spec in specs.items():
+        # After all keys are known: it links to the assets that it names.
+        if role is Role.ITSELF and (metadata := downstream_metadata(view, node_id, spec.key, key_of)):
+            specs[node_id, role] = _with(metadata, spec)
+
     chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
     by_kind: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
     for (node_id, role), spec in specs.items():
@@ -183,6 +190,13 @@ def _linked(spec: AssetSpec) -> AssetSpec:
     if link is None or link.value == url:
         return spec
     return spec.merge_attributes(metadata=dict(LineageMetadata(lineage=UrlMetadataValue(url))))
+
+
+def _with(metadata: Mapping[str, Any], spec: AssetSpec) -> AssetSpec:
+    """Return the spec with more metadata, which the UI shows after Dagster's standard keys."""
+    namespace = f"{StandardMetadata.namespace()}/"
+    standard = {name: value for name, value in spec.metadata.items() if name.startswith(namespace)}
+    return spec.replace_attributes(metadata={**standard, **metadata, **spec.metadata})
 
 
 def _split_deps(spec: AssetSpec, upstream: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:

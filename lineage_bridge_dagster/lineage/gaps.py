@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lineage_bridge_dagster.lineage.coverage import SUPPLEMENTARY, Coverage, Scope, ScopeReport
+from lineage_bridge_dagster.lineage.coverage import ICEBERG, SUPPLEMENTARY, Coverage, Scope, ScopeReport
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
@@ -52,6 +52,19 @@ class Gaps:
                 self._by_node[node_id] = frozenset(self._scopes_behind(node_id))
             found |= self._by_node[node_id]
         return tuple(sorted(found))
+
+    def below(self, nodes: Iterable[Node]) -> tuple[Scope, ...]:
+        """The incomplete scopes that could have reported something that reads these nodes, sorted."""
+        if not self._reports:
+            return ()
+        alike = {(node.node_type, node.environment_id, node.cluster_id): node for node in nodes}
+        return tuple(
+            sorted(
+                report.scope
+                for report in self._reports
+                if any(_may_hide_reader(report.scope, node) for node in alike.values())
+            )
+        )
 
     def any_behind(self, node_id: str) -> bool:
         """Whether `of` finds a scope behind this node alone. Nothing is kept of it, for there may be many."""
@@ -113,6 +126,23 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
         # replace one with fields in Glue.
         return node.node_type == NodeType.KAFKA_TOPIC and not TopicNode.of(node).schema_fields
     return True
+
+
+def _may_hide_reader(scope: Scope, node: Node) -> bool:
+    """Whether this incomplete scope could have reported a direct target of the node."""
+    if scope.api == "environments":
+        return True
+    if scope.api in ("glue", ICEBERG):
+        return node.node_type != NodeType.CATALOG_TABLE
+    if node.node_type == NodeType.EXTERNAL_DATASET:
+        # A source connector of any cluster may read it.
+        return scope.api in ("clusters", "connect")
+    if node.node_type != NodeType.KAFKA_TOPIC or scope.api in (*SUPPLEMENTARY, "schema_registry"):
+        return False
+    if scope.environment != node.environment_id:
+        # A statement or a cluster link of another environment may read it.
+        return scope.api in ("flink", *_WHOLE_ENVIRONMENT)
+    return scope.api not in _PER_CLUSTER or scope.place in ("", node.cluster_id)
 
 
 def _flink_may_write(scope: Scope, topic: Node) -> bool:

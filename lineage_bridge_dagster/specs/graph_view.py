@@ -9,11 +9,14 @@ from functools import cached_property
 
 from dagster import AssetKey
 
-from lineage_bridge_dagster.lineage.columns import ColumnIndex
+from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
+from lineage_bridge_dagster.lineage.columns import ColumnFlow, ColumnIndex
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.downstream import ColumnTargets, DownstreamIndex
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
 from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of
 from lineage_bridge_dagster.lineage.writers import is_inferred
@@ -38,8 +41,7 @@ class GraphView:
 
     discovery: Discovery
     upstream: UpstreamIndex
-    #: Ids of a node's direct targets, over the edges that carry data.
-    downstream: Mapping[str, Sequence[str]]
+    downstream: DownstreamIndex
     #: Ids of a topic's schemas.
     schemas: Mapping[str, Sequence[str]]
 
@@ -47,15 +49,11 @@ class GraphView:
     def of(cls, discovery: Discovery) -> GraphView:
         graph = discovery.graph
         upstream = UpstreamIndex.of(graph)
-        downstream: dict[str, list[str]] = {}
-        for target, sources in upstream.direct.items():
-            for source in sources:
-                downstream.setdefault(source, []).append(target)
         schemas: dict[str, list[str]] = {}
         for edge in graph.edges.values():
             if edge.edge_type == EdgeType.HAS_SCHEMA and edge.dst_id in graph:
                 schemas.setdefault(edge.src_id, []).append(edge.dst_id)
-        return cls(discovery, upstream, downstream, schemas)
+        return cls(discovery, upstream, DownstreamIndex.of(upstream), schemas)
 
     @property
     def graph(self) -> Graph:
@@ -68,6 +66,19 @@ class GraphView:
     @cached_property
     def columns(self) -> ColumnIndex:
         return ColumnIndex(self.discovery.graph, self.upstream.direct)
+
+    @cached_property
+    def column_targets(self) -> ColumnTargets:
+        return ColumnTargets(flow for node in self.graph.nodes.values() for flow in self.column_flows(node))
+
+    def column_flows(self, node: Node) -> list[ColumnFlow]:
+        """The flows into the columns of a table or a topic, as far as they are known."""
+        if takes_lineage(node):
+            copied = None if isinstance(node, GlueTableNode) else self.copied_topic(node)
+            return self.columns.table(node, [copied] if copied else self.topics_of(node))
+        if node.node_type == NodeType.KAFKA_TOPIC:
+            return list(self.columns.topic(node.node_id).values())
+        return []
 
     @cached_property
     def open_outputs(self) -> Mapping[str, Sequence[str]]:
@@ -97,7 +108,7 @@ class GraphView:
         found = set(self.open_outputs)
         stack = list(found)
         while stack:
-            reached = set(self.downstream.get(stack.pop(), ())) - found
+            reached = set(self.downstream.direct.get(stack.pop(), ())) - found
             found |= reached
             stack.extend(reached)
         return frozenset(found)
@@ -108,7 +119,7 @@ class GraphView:
 
     def targets(self, node: Node) -> list[Node]:
         """The direct targets of a node's data."""
-        return [self.graph.nodes[target] for target in self.downstream.get(node.node_id, ())]
+        return [self.graph.nodes[target] for target in self.downstream.direct.get(node.node_id, ())]
 
     def schemas_of(self, topic: Node) -> list[Node]:
         return [self.graph.nodes[schema] for schema in self.schemas.get(topic.node_id, ())]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
 from urllib.parse import quote
 
 from dagster import AssetKey
 
-#: Levels of upstream that the UI's lineage tab unfolds: more than any chain has.
+#: Levels that the UI's lineage tab unfolds: more than any chain has.
 _DEPTH = 99
 
 
@@ -15,6 +16,6 @@ def asset_url(key: AssetKey) -> str:
     return "/assets/" + "/".join(quote(part, safe="") for part in key.path)
 
 
-def lineage_url(key: AssetKey) -> str:
-    """The asset's lineage tab with everything upstream unfolded."""
-    return f"{asset_url(key)}?view=lineage&lineageScope=upstream&lineageDepth={_DEPTH}"
+def lineage_url(key: AssetKey, scope: Literal["upstream", "downstream"] = "upstream") -> str:
+    """The asset's lineage tab with everything upstream or downstream unfolded."""
+    return f"{asset_url(key)}?view=lineage&lineageScope={scope}&lineageDepth={_DEPTH}"

@@ -83,6 +83,7 @@ class LineageMetadata(MetadataSet):
     hop_table: TableMetadataValue | None = None
     incomplete: str | None = None
     feeds: MarkdownMetadataValue | None = None
+    downstream: MarkdownMetadataValue | None = None
     column_lineage: MarkdownMetadataValue | None = None
     cluster: str | None = None
     environment: str | None = None
