@@ -10,6 +10,7 @@ from lineage_bridge_dagster.cli.collect import collect
 from lineage_bridge_dagster.cli.doctor import doctor
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.iam_policy import iam_policy
+from lineage_bridge_dagster.cli.impact import impact
 from lineage_bridge_dagster.cli.init import init
 from lineage_bridge_dagster.cli.local import local_command
 from lineage_bridge_dagster.cli.push import push
@@ -44,6 +45,7 @@ for _command in (
     clean,
     collect,
     sql,
+    impact,
     topics,
     iam_policy,
     init,

@@ -46,14 +46,17 @@ from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
 C = TypeVar("C")
 
 
 def impact_of_discovery(
-    discovery: Discovery, changes: Sequence[Change], parse: Parse = parse_in_jvm
+    discovery: Discovery,
+    changes: Sequence[Change],
+    parse: Parse = parse_in_jvm,
+    schemas: Mapping[str, SubjectSchemas] | None = None,
 ) -> Impact:
     """Find what changes do to everything downstream in a stored discovery; without a JVM unless SQL changes.
 
@@ -62,8 +65,10 @@ def impact_of_discovery(
             may reach.
         changes: As for `impact`.
         parse: Likewise.
+        schemas: Subjects with versions that count instead of the stored ones.
     """
     world, stored = stored_world(discovery, changes)
+    world = replace(world, schemas={**world.schemas, **(schemas or {})})
     return impact(world, changes, parse, stored)
 
 
@@ -142,8 +147,8 @@ class _Analysis:
                     self._change_table(change)
                 case MirrorStop(topic):
                     self._start(_topic(topic), DeltaKind.ROWS_LOST, "it no longer mirrors its source")
-                case SubjectDrop(subject):
-                    self._gap(None, f"what deleting subject {subject} does to its readers is not known")
+                case SubjectDrop():
+                    self._drop_subject(change)
         self._walk.run()
         effects = [
             replace(effect, node=self._with_id(effect.node), path=tuple(map(self._step_with_id, effect.path)))
@@ -253,12 +258,14 @@ class _Analysis:
             self._gap(None, f"no topic is known whose subject is {change.subject}")
             return
         new = RegisteredSchema(0, change.text, change.type, references=change.references)
-        yield from self._registry.register(_topic(topic), role, new)
+        yield from self._registry.register(_topic(topic), role, new, replaces=change.replaces)
 
     def _drop(self, node: NodeRef) -> None:
         match node.kind:
             case NodeKind.STATEMENT:
-                self._stop(self._running.get(node), "its statement is deleted")
+                known = self._before.statements.get(node.name)
+                if known is None or known.is_running:  # A table stays when the statement that made it goes.
+                    self._stop(self._running.get(node), "its statement is deleted")
             case NodeKind.CONNECTOR:
                 flow = self._connectors.get(node)
                 self._stop(flow.job if flow else None, "its connector is deleted")
@@ -268,6 +275,19 @@ class _Analysis:
                 self._connector_changes.drop_dataset(node)
             case NodeKind.GLUE | NodeKind.VIEW:
                 self._start(node, DeltaKind.REMOVED, "it is dropped", silent=True)
+
+    def _drop_subject(self, change: SubjectDrop) -> None:
+        topic = _topic(change.subject.removesuffix("-value").removesuffix("-key"))
+        if change.for_good:
+            reason = f"the schemas of {change.subject} are deleted: nobody can decode its records"
+            self._start(topic, DeltaKind.UNREADABLE, reason)
+        else:
+            self._gap(
+                topic,
+                f"{change.subject} is deleted: its records can be read, and whether one that is written "
+                "registers its schema again depends on the producer",
+                matters=False,
+            )
 
     def _stop(self, job: FlowJob | None, reason: str) -> None:
         """A job that writes nothing more."""

@@ -23,12 +23,14 @@ class SchemaChange:
         text: The schema.
         type: `AVRO`, `JSON` or `PROTOBUF`.
         references: The schemas that it imports, as in `RegisteredSchema`.
+        replaces: Whether the latest version is deleted before (Terraform: another format).
     """
 
     subject: str
     text: str
     type: str = AVRO
     references: tuple[tuple[str, str], ...] = ()
+    replaces: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,16 @@ class CompatibilityChange:
 
 @dataclass(frozen=True, slots=True)
 class SubjectDrop:
-    """All versions of a subject are deleted."""
+    """A subject is deleted, or its latest version.
+
+    Attributes:
+        subject: The subject.
+        for_good: Whether its schemas are gone, so that nobody decodes records that have them; else readers
+            still find them by their ids.
+    """
 
     subject: str
+    for_good: bool = False
 
 
 @dataclass(frozen=True, slots=True)

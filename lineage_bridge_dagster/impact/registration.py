@@ -39,24 +39,28 @@ class Registration:
         modes = {**self.world.compatibility, change.subject: change.mode or BACKWARD}
         self.world = replace(self.world, compatibility=modes)
 
-    def register(self, topic: NodeRef, role: str, new: RegisteredSchema) -> Iterator[Seed]:
+    def register(
+        self, topic: NodeRef, role: str, new: RegisteredSchema, *, replaces: bool = False
+    ) -> Iterator[Seed]:
         """Register a version, unless the registry rejects it.
 
         Args:
             topic: The topic.
             role: `key` or `value`.
             new: The version.
+            replaces: Whether the latest version is deleted before, and so is not compared with.
         """
         subject, is_key = f"{topic.name}-{role}", role == "key"
         before = self.world.subject(subject)
         old = before.latest
-        problem = rejection(before, new, self.world.compatibility_of(subject))
+        kept = SubjectSchemas(subject, before.versions[:-1]) if replaces else before
+        problem = rejection(kept, new, self.world.compatibility_of(subject))
         if problem is not None:
             reason = f"the registry rejects it: {problem.reason}"
             path = (PathStep(topic, problem.column),)
             yield topic, [NodeDelta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
             return
-        if new.type != AVRO and old is not None and self.world.compatibility_of(subject) != "NONE":
+        if new.type != AVRO and kept.latest is not None and self.world.compatibility_of(subject) != "NONE":
             self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
         versions = (*before.versions, replace(new, version=old.version + 1 if old else 1))
         subjects = {**self.world.schemas, subject: SubjectSchemas(subject, versions)}

@@ -9,24 +9,21 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.impact.analysis import impact
-from lineage_bridge_dagster.impact.change import Change, change_of_json
+from lineage_bridge_dagster.impact.files import read_case
 from lineage_bridge_dagster.impact.sql_flows import Parse
-from lineage_bridge_dagster.impact.world import World
 from lineage_bridge_dagster_tests.conftest import shared
 
 pytestmark = pytest.mark.xdist_group("flink")
 
 
 def test_verdicts_on_the_handed_cases(parse: Parse) -> None:
-    """Without Terraform plans and Protobuf, whose compatibility is not judged; doubtful ones are left out."""
+    """Those that are marked as doubtful are left out."""
     lines = shared("cases", "impact.jsonl").read_text("utf-8").splitlines()
     cases = [case for case in map(json.loads, lines) if "doubt" not in case]
     score: Counter[str] = Counter()
     wrong: list[str] = []
     for case in cases:
-        changes = changes_of(case["change"])
-        if changes is not None:
-            _judge(case, changes, parse, score, wrong)
+        _judge(case, parse, score, wrong)
     hit, extra, missed = score["hit"], score["extra"], score["missed"]
     assert hit / (hit + extra) >= 0.97, wrong
     assert hit / (hit + missed) >= 0.97, wrong
@@ -34,15 +31,9 @@ def test_verdicts_on_the_handed_cases(parse: Parse) -> None:
     assert score["flagged"] <= 0.02 * score["unaffected"], wrong
 
 
-def changes_of(document: dict[str, Any]) -> list[Change] | None:
-    left_out = document["kind"] == "terraform_plan" or document.get("type") == "PROTOBUF"
-    return None if left_out else [change_of_json(document)]
-
-
-def _judge(
-    case: dict[str, Any], changes: list[Change], parse: Parse, score: Counter[str], wrong: list[str]
-) -> None:
-    found = {str(e.node): e for e in impact(World.of_json(case["world"]), changes, parse).by_node}
+def _judge(case: dict[str, Any], parse: Parse, score: Counter[str], wrong: list[str]) -> None:
+    world, changes = read_case(case)
+    found = {str(e.node): e for e in impact(world, changes.changes, parse).by_node}
     expected = {each["node"]: each for each in case["expected"]}
     counted = found.keys() - set(case.get("optional", ()))
     score["hit"] += len(counted & expected.keys())

@@ -1,0 +1,1 @@
+"""Reports of an impact, one module for each place where they are read. Pure."""

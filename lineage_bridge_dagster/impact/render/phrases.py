@@ -1,0 +1,154 @@
+"""What reports say: changes, nodes, verdicts and what to do about them, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from lineage_bridge_dagster.impact.change import (
+    Change,
+    CompatibilityChange,
+    ConnectorChange,
+    ConnectorPause,
+    DropColumn,
+    DropNode,
+    MirrorStop,
+    SchemaChange,
+    StatementChange,
+    StatementStop,
+    SubjectDrop,
+    TableflowChange,
+    TableflowDrop,
+    TopicChange,
+)
+from lineage_bridge_dagster.impact.report import Affected, Impact, Verdict
+from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
+from lineage_bridge_dagster.text import plural
+
+KINDS: Mapping[NodeKind, str] = {
+    NodeKind.TOPIC: "topic",
+    NodeKind.STATEMENT: "statement",
+    NodeKind.CONNECTOR: "connector",
+    NodeKind.GLUE: "Glue table",
+    NodeKind.VIEW: "view",
+    NodeKind.DATASET: "dataset",
+}
+
+VERDICTS: Mapping[Verdict, str] = {
+    Verdict.BREAKS: "breaks",
+    Verdict.LOSES_DATA: "loses data",
+    Verdict.CHANGES_MEANING: "changes its meaning",
+    Verdict.CHANGES_TYPE: "changes a type",
+    Verdict.GAINS_COLUMN: "gains a column",
+}
+
+_PLURALS: Mapping[Verdict, str] = {
+    Verdict.BREAKS: "break",
+    Verdict.LOSES_DATA: "lose data",
+    Verdict.CHANGES_MEANING: "change their meaning",
+    Verdict.CHANGES_TYPE: "change a type",
+    Verdict.GAINS_COLUMN: "gain a column",
+}
+
+#: What a person would do next, by what happens to which kind of node.
+_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
+    (Verdict.BREAKS, NodeKind.TOPIC): (
+        "Change the schema so that the registry takes it: give a new field a default, keep a field that is "
+        "required, or register an incompatible version under a new subject and topic."
+    ),
+    (Verdict.BREAKS, NodeKind.STATEMENT): (
+        "Deploy a version for the new input before its first record is written: stop the statement, then "
+        "start the new one from the offsets where the old one stopped."
+    ),
+    (Verdict.BREAKS, NodeKind.CONNECTOR): (
+        "Pause the connector, change its configuration or the table that it writes, and resume it after the "
+        "change."
+    ),
+    (Verdict.BREAKS, NodeKind.GLUE): (
+        "Make the change one that Tableflow takes (a new optional field, a wider number), or write the new "
+        "records to a new topic with a table of its own."
+    ),
+    (
+        Verdict.BREAKS,
+        NodeKind.VIEW,
+    ): "Create the view again after the change, since Athena stores its columns.",
+    (Verdict.BREAKS, NodeKind.DATASET): "Alter the table before the first record with the change arrives.",
+    (Verdict.LOSES_DATA, NodeKind.TOPIC): (
+        "Find out who still needs the rows or the field, and keep it until they have moved on."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.STATEMENT): "Take the missing input out of the statement, or replace it.",
+    (Verdict.LOSES_DATA, NodeKind.CONNECTOR): (
+        "Take the missing topic or field out of its configuration, or replace it."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.GLUE): (
+        "Tell the table's readers from when on values are missing; the rows of before stay."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers from when on values are missing.",
+    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers from when on it gets no new values.",
+}
+_BY_VERDICT: Mapping[Verdict, str] = {
+    Verdict.CHANGES_MEANING: (
+        "Tell the readers from when on the values differ, and compute again what has to be comparable."
+    ),
+    Verdict.CHANGES_TYPE: "Check casts and comparisons in what reads the column.",
+    Verdict.GAINS_COLUMN: "Nothing has to be done; whoever wants the column has to select it.",
+}
+
+
+def named(node: NodeRef) -> str:
+    """`Glue table lake.orders`."""
+    return f"{KINDS[node.kind]} {node.name}"
+
+
+def next_step(effect: Affected) -> str:
+    """What a person would do about an effect, as sentences."""
+    return _STEPS.get((effect.verdict, effect.node.kind)) or _BY_VERDICT[effect.verdict]
+
+
+def counts(effects: Iterable[Affected]) -> str:
+    """`1 breaks, 2 lose data`, gravest first; `nothing is affected` without effects."""
+    found = Counter(effect.verdict for effect in effects)
+    texts = [
+        f"{found[verdict]:,} {VERDICTS[verdict] if found[verdict] == 1 else _PLURALS[verdict]}"
+        for verdict in Verdict
+        if found[verdict]
+    ]
+    return ", ".join(texts) or "nothing is affected"
+
+
+def summary(impact: Impact) -> str:
+    """The result in one line: what happens to how many nodes, and whether more may."""
+    gaps = sum(gap.matters for gap in impact.gaps)
+    text = counts(impact.by_node)
+    return f"{text}; {plural(gaps, 'gap')}, so there may be more" if gaps else text
+
+
+def describe(change: Change) -> str:
+    """A change as a clause: `orders-value gets a new schema`."""
+    match change:
+        case SchemaChange(subject):
+            return f"{subject} gets a new schema"
+        case CompatibilityChange(subject, mode):
+            return f"{subject} gets the compatibility mode {mode or 'of the registry'}"
+        case SubjectDrop(subject):
+            return f"subject {subject} is deleted"
+        case DropNode(node):
+            return f"{named(node)} is deleted"
+        case DropColumn(node, column):
+            return f"column {column} of {named(node)} is dropped"
+        case StatementChange(name):
+            return f"statement {name} is submitted with new SQL"
+        case StatementStop(name):
+            return f"statement {name} is stopped"
+        case ConnectorChange(name):
+            return f"connector {name} gets a new configuration"
+        case ConnectorPause(name):
+            return f"connector {name} is paused"
+        case TopicChange(name, _, recreated):
+            return f"topic {name} is {'deleted and created again' if recreated else 'configured'}"
+        case TableflowChange(topic):
+            return f"Tableflow is configured for topic {topic}"
+        case TableflowDrop(topic):
+            return f"Tableflow is disabled for topic {topic}"
+        case MirrorStop(topic):
+            return f"topic {topic} no longer mirrors its source"

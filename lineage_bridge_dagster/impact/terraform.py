@@ -1,0 +1,336 @@
+"""A Terraform plan, as `terraform show -json` prints it -> changes. Pure.
+
+It reads the resources of the provider `confluentinc/confluent` that decide on data. Changes of its other
+resources that may decide, and values that are known only after the plan is applied, are gaps.
+
+Format of a plan: https://developer.hashicorp.com/terraform/internals/json-format
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.impact.change import (
+    Change,
+    CompatibilityChange,
+    ConnectorChange,
+    ConnectorPause,
+    DropNode,
+    MirrorStop,
+    SchemaChange,
+    StatementChange,
+    StatementStop,
+    SubjectDrop,
+    TableflowChange,
+    TableflowDrop,
+    TopicChange,
+)
+from lineage_bridge_dagster.impact.report import ImpactGap
+from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
+
+Values = Mapping[str, Any]
+
+#: Resources that hold or move data and whose changes are not judged, with what they hold.
+_NOT_JUDGED = {
+    "confluent_catalog_integration": "the tables that it publishes",
+    "confluent_cluster_link": "the topics that it mirrors",
+    "confluent_custom_connector_plugin": "the connectors that run it",
+    "confluent_custom_connector_plugin_version": "the connectors that run it",
+    "confluent_environment": "its clusters",
+    "confluent_flink_artifact": "the statements that call it",
+    "confluent_flink_compute_pool": "its statements",
+    "confluent_flink_connection": "the statements that use it",
+    "confluent_flink_materialized_table": "the table and its readers",
+    "confluent_kafka_cluster": "its topics",
+    "confluent_ksql_cluster": "its queries",
+    "confluent_provider_integration": "the connectors and tables that use it",
+    "confluent_schema_exporter": "the subjects that it copies",
+    "confluent_schema_registry_cluster_config": "subjects without a compatibility mode of their own",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TerraformPlan:
+    """The changes of a plan.
+
+    Attributes:
+        changes: In the order of the plan.
+        gaps: What it changes that is not judged.
+    """
+
+    changes: tuple[Change, ...]
+    gaps: tuple[ImpactGap, ...]
+
+
+def terraform_plan(document: Values) -> TerraformPlan:
+    """Read a plan.
+
+    Raises:
+        LineageBridgeError: It is no plan in Terraform's JSON format, or one that failed.
+    """
+    resources = document.get("resource_changes", []) if "format_version" in document else None
+    if not isinstance(resources, Sequence):
+        raise LineageBridgeError(
+            "The file holds no Terraform plan.",
+            hint="Write one with: terraform plan -out=plan.tfplan && terraform show -json plan.tfplan",
+        )
+    if document.get("errored"):
+        raise LineageBridgeError("The Terraform plan ended with an error.", hint="Run terraform plan again.")
+    gaps: list[ImpactGap] = []
+    changes: list[Change] = []
+    schemas = dict(_schemas(document))
+    for each in resources:
+        try:
+            changes += _PlannedResource(each, schemas, gaps).changes()
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            address = each.get("address") if isinstance(each, Mapping) else None
+            raise LineageBridgeError(
+                f"The Terraform plan changes {address or 'a resource'} in an unknown way: {error!r}.",
+                hint="Write the plan with a provider confluentinc/confluent of version 2.",
+            ) from error
+    if document.get("deferred_changes") or document.get("complete") is False:
+        gaps.append(ImpactGap(None, "the Terraform plan is not complete: it defers changes to a later one"))
+    return TerraformPlan(tuple(changes), tuple(gaps))
+
+
+def _schemas(document: Values) -> Iterator[tuple[tuple[str, int], str]]:
+    """The schemas that Terraform manages or reads, by subject and version."""
+    modules = [
+        document.get("prior_state", {}).get("values", {}).get("root_module", {}),
+        document.get("planned_values", {}).get("root_module", {}),
+    ]
+    while modules:
+        module = modules.pop()
+        modules += module.get("child_modules", ())
+        for resource in module.get("resources", ()):
+            values = resource.get("values", {})
+            if resource.get("type") == "confluent_schema" and values.get("schema"):
+                yield (values.get("subject_name"), values.get("version")), values["schema"]
+
+
+class _UnknownUntilApply(Exception):
+    """A value is known only after the plan is applied."""
+
+
+class _PlannedResource:
+    """One element of `resource_changes`."""
+
+    def __init__(
+        self, document: Values, schemas: Mapping[tuple[str, int], str], gaps: list[ImpactGap]
+    ) -> None:
+        change = document["change"]
+        self.address = str(document["address"])
+        self._kind = str(document["type"])
+        self._is_managed = document.get("mode", "managed") == "managed"
+        self._actions = frozenset(change["actions"])
+        self.before: Values = change.get("before") or {}
+        self.after: Values = change.get("after") or {}
+        self._unknown: Values = change.get("after_unknown") or {}
+        self._schemas = schemas
+        self._gaps = gaps
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it is deleted and not created again."""
+        return "create" not in self._actions and bool(self._actions & {"delete", "forget"})
+
+    @property
+    def is_replaced(self) -> bool:
+        return self._actions >= {"create", "delete"}
+
+    @property
+    def is_created(self) -> bool:
+        return self._actions == {"create"}
+
+    def changes(self) -> Iterator[Change]:
+        if not self._is_managed or not self._actions - {"no-op", "read"}:
+            return
+        if "forget" in self._actions:
+            # It leaves Terraform's state, and stays as it is.
+            return
+        if held := _NOT_JUDGED.get(self._kind):
+            if not self.is_created:
+                self._gap(f"what becomes of {held} is not judged")
+            return
+        if (reader := _READERS.get(self._kind)) is None:
+            return
+        try:
+            yield from reader(self)
+        except _UnknownUntilApply as error:
+            self._gap(f"{error} is known only after the plan is applied")
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """A value after the change; that before for a resource that is deleted.
+
+        Raises:
+            _UnknownUntilApply: It is not known before.
+        """
+        if self.is_deleted:
+            return self.before.get(name, default)
+        if self._unknown.get(name) is True:
+            raise _UnknownUntilApply(name)
+        value = self.after.get(name)
+        return default if value is None else value
+
+    def text(self, name: str) -> str:
+        """A value that must be there, as text."""
+        value = self.value(name)
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"it has no {name}")
+        return value
+
+    def differs(self, *names: str) -> bool:
+        """Whether one of the values changes, or may change."""
+        return self.is_replaced or any(
+            self._unknown.get(name) is True or self.before.get(name) != self.after.get(name) for name in names
+        )
+
+    def mapping(self, name: str) -> dict[str, str]:
+        """A map of texts, without the values that are null.
+
+        Raises:
+            _UnknownUntilApply: One of them is not known before.
+        """
+        unknown = self._unknown.get(name)
+        if isinstance(unknown, Mapping) and (
+            open_keys := [key for key, is_open in unknown.items() if is_open]
+        ):
+            raise _UnknownUntilApply(f"{name}.{open_keys[0]}")
+        return {str(key): str(value) for key, value in self.value(name, {}).items() if value is not None}
+
+    def references(self) -> tuple[tuple[str, str], ...]:
+        """The names and texts of the schemas that it refers to.
+
+        Raises:
+            _UnknownUntilApply: The plan holds none of that subject and version.
+        """
+        found = []
+        for each in self.value("schema_reference", ()):
+            subject, version = each["subject_name"], each.get("version")
+            text = self._schemas.get((subject, version))
+            if text is None:
+                raise _UnknownUntilApply(
+                    f"version {version} of {subject}, which it refers to and the plan does not hold,"
+                )
+            found.append((str(each["name"]), text))
+        return tuple(found)
+
+    def _gap(self, reason: str) -> None:
+        verb = "deleted" if self.is_deleted else "replaced" if self.is_replaced else "changed"
+        self._gaps.append(ImpactGap(None, f"{self.address} is {verb}, and {reason}"))
+
+
+def _schema(resource: _PlannedResource) -> Iterator[Change]:
+    subject = resource.text("subject_name")
+    if resource.is_deleted:
+        yield SubjectDrop(subject, for_good=bool(resource.before.get("hard_delete")))
+    elif resource.is_created or resource.differs("schema", "format", "subject_name", "schema_reference"):
+        kind = resource.text("format")
+        replaces = resource.is_replaced and resource.before.get("subject_name") == subject
+        yield SchemaChange(subject, resource.text("schema"), kind, resource.references(), replaces)
+
+
+def _subject_config(resource: _PlannedResource) -> Iterator[Change]:
+    subject = resource.text("subject_name")
+    if resource.is_deleted:
+        yield CompatibilityChange(subject, None)
+    elif resource.is_created or resource.differs("compatibility_level"):
+        yield CompatibilityChange(subject, resource.value("compatibility_level"))
+
+
+def _connector(resource: _PlannedResource) -> Iterator[Change]:
+    before = _connector_name(resource.before)
+    if resource.is_deleted:
+        yield DropNode(NodeRef(NodeKind.CONNECTOR, before))
+        return
+    # Secrets decide on no lineage: one that is made by the same plan is as good as one that is known.
+    config = {**resource.mapping("config_nonsensitive"), **_texts(resource.after.get("config_sensitive"))}
+    name = str(config.get("name") or before)
+    if before not in ("", name):
+        yield DropNode(NodeRef(NodeKind.CONNECTOR, before))
+    if resource.value("status", "RUNNING") == "PAUSED":
+        if resource.before.get("status") != "PAUSED":
+            yield ConnectorPause(name)
+    elif resource.is_created or resource.differs("config_nonsensitive"):
+        yield ConnectorChange(name, config)
+
+
+def _connector_name(values: Values) -> str:
+    return str((values.get("config_nonsensitive") or {}).get("name", ""))
+
+
+def _texts(values: object) -> dict[str, str]:
+    found = values if isinstance(values, Mapping) else {}
+    return {str(key): str(value) for key, value in found.items() if value is not None}
+
+
+def _statement(resource: _PlannedResource) -> Iterator[Change]:
+    before = str(resource.before.get("statement_name") or "")
+    if resource.is_deleted:
+        yield DropNode(NodeRef(NodeKind.STATEMENT, before))
+    elif resource.is_replaced or resource.is_created:
+        # One that is replaced under a new name takes the place of the old one.
+        yield StatementChange(before or _name_of_statement(resource), resource.text("statement"))
+    elif resource.value("stopped", False) and not resource.before.get("stopped"):
+        yield StatementStop(before)
+
+
+def _name_of_statement(resource: _PlannedResource) -> str:
+    """The name; if the provider makes one up, the resource's address, by which a reader knows it."""
+    try:
+        return str(resource.value("statement_name") or resource.address)
+    except _UnknownUntilApply:
+        return resource.address
+
+
+def _topic(resource: _PlannedResource) -> Iterator[Change]:
+    before, name = str(resource.before.get("topic_name") or ""), resource.text("topic_name")
+    if resource.is_deleted or before not in ("", name):
+        yield DropNode(NodeRef(NodeKind.TOPIC, before))
+    if not resource.is_deleted:
+        config = {**resource.mapping("config"), "partitions": resource.value("partitions_count")}
+        given = {key: value for key, value in config.items() if value is not None}
+        yield TopicChange(name, given, recreated=resource.is_replaced and before == name)
+
+
+def _tableflow(resource: _PlannedResource) -> Iterator[Change]:
+    before, topic = str(resource.before.get("display_name") or ""), resource.text("display_name")
+    if resource.is_deleted or before not in ("", topic):
+        yield TableflowDrop(before)
+    if not resource.is_deleted:
+        handling = resource.value("error_handling", ())
+        mode = handling[0].get("mode") if handling else resource.value("record_failure_strategy")
+        yield TableflowChange(
+            topic,
+            resource.after.get("write_mode"),
+            mode or None,
+            suspended=bool(resource.after.get("suspended")),
+            recreated=resource.is_replaced and before == topic,
+        )
+
+
+def _mirror(resource: _PlannedResource) -> Iterator[Change]:
+    values = resource.before if resource.before else resource.after
+    source = (values.get("source_kafka_topic") or [{}])[0].get("topic_name")
+    name = str(values.get("mirror_topic_name") or source or "")
+    if resource.is_deleted or resource.is_replaced:
+        # The provider deletes the topic itself.
+        yield DropNode(NodeRef(NodeKind.TOPIC, name))
+    elif (
+        resource.value("status", "ACTIVE") != "ACTIVE" and resource.before.get("status", "ACTIVE") == "ACTIVE"
+    ):
+        yield MirrorStop(name)
+
+
+_READERS: Mapping[str, Callable[[_PlannedResource], Iterator[Change]]] = {
+    "confluent_schema": _schema,
+    "confluent_subject_config": _subject_config,
+    "confluent_connector": _connector,
+    "confluent_flink_statement": _statement,
+    "confluent_kafka_topic": _topic,
+    "confluent_tableflow_topic": _tableflow,
+    "confluent_kafka_mirror_topic": _mirror,
+}
