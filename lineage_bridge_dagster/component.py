@@ -34,6 +34,7 @@ from lineage_bridge_dagster.assets.placeholders import placeholders
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.assets.settings import FreshnessConfig, IncludeConfig
 from lineage_bridge_dagster.assets.stored_component import STATE, StoredComponent, check_names
+from lineage_bridge_dagster.automation.impact_job import impact_job
 from lineage_bridge_dagster.automation.jobs import failing_job, lineage_job, push_job, refresh_job
 from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.list_updates import list_updates
@@ -230,13 +231,14 @@ class LineageBridgeComponent(StoredComponent):
             if instance
             else failing_job(names.upkeep_job, names)
         )
+        impact = impact_job(instance) if instance else failing_job(names.impact_job, names)
         lineage = lineage_job(names, inventory)
         on = self.sensor.running
         lists = ListClient(settings)
         watched = inventory if self.checks and self.freshness.limits else None
         return Definitions(
             assets=self._assets(instance) if instance else [],
-            jobs=[refresh, push, lineage, upkeep],
+            jobs=[refresh, push, lineage, upkeep, impact],
             sensors=[
                 lineage_sensor(
                     names,

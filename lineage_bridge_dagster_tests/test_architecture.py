@@ -43,7 +43,7 @@ ALLOWED["assets"] = {
     "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "settings", "spark",
     "specs",
 }  # fmt: skip
-ALLOWED["automation"] = ALLOWED["assets"] | {"assets"}
+ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "impact"}
 ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "schemas"}
 ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",

@@ -146,7 +146,7 @@ def test_a_subclass_can_override_get_asset_spec(tmp_path: Path) -> None:
     assert all(parent.path[0] == "ours" for parent in graph.get(table).parent_keys)
 
 
-@pytest.mark.parametrize("job", ["push", "materialize_lineage", "lineage_upkeep"])
+@pytest.mark.parametrize("job", ["push", "materialize_lineage", "lineage_upkeep", "impact"])
 def test_jobs_fail_and_name_the_one_to_run_first(instance: DagsterInstance, job: str) -> None:
     run = (
         load()

@@ -72,3 +72,9 @@ class UpkeepMetadata(MetadataSet):
     snapshots_expired: int | None = None
     files_removed: int | None = None
     orphans_removed: int | None = None
+
+
+class ImpactMetadata(MetadataSet):
+    """Observations of an asset that a run of the job `impact` would change."""
+
+    impact: MarkdownMetadataValue | None = None

@@ -172,10 +172,9 @@ def _analyze(
             raise ConfigurationError(f"{world} holds no world.", hint="Give a JSON object.")
         known = World.of_json(document.get("world", document))
         found = analyze(replace(known, schemas={**known.schemas, **before}), changes.changes)
-    else:
-        discovery = discover() if graph is None else load_downstream(graph, changed_names(changes.changes))
-        found = impact_of_discovery(discovery, changes.changes, schemas=before)
-    return replace(found, gaps=(*changes.gaps, *found.gaps))
+        return replace(found, gaps=(*changes.gaps, *found.gaps))
+    discovery = discover() if graph is None else load_downstream(graph, changed_names(changes.changes))
+    return impact_of_discovery(discovery, changes.changes, schemas=before, gaps=changes.gaps)
 
 
 def _rendered(found: Impact, form: str, fail_on: Verdict, files: list[str]) -> str:

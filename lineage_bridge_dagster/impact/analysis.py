@@ -57,6 +57,7 @@ def impact_of_discovery(
     changes: Sequence[Change],
     parse: Parse = parse_in_jvm,
     schemas: Mapping[str, SubjectSchemas] | None = None,
+    gaps: Sequence[ImpactGap] = (),
 ) -> Impact:
     """Find what changes do to everything downstream in a stored discovery; without a JVM unless SQL changes.
 
@@ -66,10 +67,12 @@ def impact_of_discovery(
         changes: As for `impact`.
         parse: Likewise.
         schemas: Subjects with versions that count instead of the stored ones.
+        gaps: What changes, too, and is not judged.
     """
     world, stored = stored_world(discovery, changes)
     world = replace(world, schemas={**world.schemas, **(schemas or {})})
-    return impact(world, changes, parse, stored)
+    found = impact(world, changes, parse, stored)
+    return replace(found, gaps=(*gaps, *found.gaps))
 
 
 def impact(

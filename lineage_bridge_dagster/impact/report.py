@@ -5,8 +5,8 @@ The records are stable: commands and outputs build on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from lineage_bridge_dagster.impact.change import Change
@@ -101,6 +101,11 @@ class Impact:
     changes: tuple[Change, ...]
     effects: tuple[Affected, ...] = ()
     gaps: tuple[ImpactGap, ...] = ()
+
+    def with_assets(self, keys: Mapping[str, Sequence[str]]) -> Impact:
+        """The same, with the keys of assets by node id."""
+        effects = (replace(e, asset_key=tuple(keys.get(e.node.node_id, ()))) for e in self.effects)
+        return replace(self, effects=tuple(effects))
 
     @property
     def is_incomplete(self) -> bool:

@@ -56,6 +56,10 @@ class AssetNames:
         return self._prefixed("materialize_lineage")
 
     @property
+    def impact_job(self) -> str:
+        return self._prefixed("impact")
+
+    @property
     def upkeep_job(self) -> str:
         return self._prefixed("lineage_upkeep")
 

@@ -222,7 +222,7 @@ def test_without_a_state_there_are_the_sensor_and_its_jobs_but_no_assets(locatio
     repository = made.get_repository_def()
     # All jobs exist before the first table: the daemon may use these definitions for a while.
     jobs = {job.name for job in repository.get_all_jobs()}
-    assert jobs == {"refresh", "materialize_lineage", "push", "lineage_upkeep"}
+    assert jobs == {"refresh", "materialize_lineage", "push", "lineage_upkeep", "impact"}
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
     assert not repository.asset_graph.get_all_asset_keys()
 
