@@ -30,6 +30,10 @@ class Config:
         #: Maps that have been parsed: a sink looks up each of its topics in them.
         self._maps: dict[tuple[object, ...], Mapping[str, str]] = {}
 
+    def with_values(self, **values: str) -> Config:
+        """The configuration with other values of some keys."""
+        return Config({**self._values, **values})
+
     def __contains__(self, key: str) -> bool:
         return bool(self._values.get(key))
 

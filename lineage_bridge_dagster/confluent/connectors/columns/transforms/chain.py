@@ -1,0 +1,103 @@
+"""A connector's transforms in order, and on which records each works."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lineage_bridge_dagster.confluent.connectors.columns.records import ConnectRecord, RecordNode, either
+from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings import (
+    CHANGES,
+    FieldSettings,
+    UnknownChangeError,
+    settings_of,
+)
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
+from lineage_bridge_dagster.confluent.connectors.transforms.neutral import NEUTRAL
+from lineage_bridge_dagster.confluent.connectors.transforms.predicates import test_of
+from lineage_bridge_dagster.confluent.connectors.transforms.routing import routing_of
+from lineage_bridge_dagster.confluent.connectors.transforms.settings import TransformSettings
+
+_TOMBSTONES = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
+
+
+def transformed(record: ConnectRecord, config: Config, topic: str, topics: ExistingTopics) -> ConnectRecord:
+    """A record after all transforms of a connector.
+
+    What a transform of an unknown class makes of a record is not known, nor is whatever follows it.
+
+    Args:
+        record: Before the transforms.
+        config: The connector's configuration.
+        topic: The record's topic before the transforms; empty if it is not known.
+        topics: Those of the cluster.
+    """
+    labels = [*dict.fromkeys(config.items("transforms"))]
+    for position, label in enumerate(labels):
+        seen = _name_before(config, labels[:position], topic, topics)
+        name, settings = settings_of(config, label, seen.exact or "" if seen else "")
+        applies = _applies(config, label, seen, topics)
+        if applies is False:
+            continue
+        changed = _changed(record, name, settings)
+        record = changed if applies else _either(record, changed, label, config)
+    return record
+
+
+def _changed(record: ConnectRecord, name: str, settings: FieldSettings) -> ConnectRecord:
+    change = CHANGES.get(name)
+    if change is not None:
+        try:
+            return change(record, settings)
+        except UnknownChangeError as error:
+            return _not_known(record, settings, f"{settings.prefix}type {name}: {error}")
+    reason = f"it is behind the transform {name or '(none)'}, "
+    reason += "whose effect on fields is not modeled" if name in NEUTRAL else "which is not known"
+    return _not_known(record, settings, reason)
+
+
+def _not_known(record: ConnectRecord, settings: FieldSettings, reason: str) -> ConnectRecord:
+    """The record without what a transform may have changed: what its class names, else all of it."""
+
+    def lost(node: RecordNode | None) -> RecordNode | None:
+        return None if node is None else replace(node.not_known(reason), open=True)
+
+    if settings.side == "Key":
+        return replace(record, key=lost(record.key))
+    if settings.side == "Value":
+        return replace(record, value=lost(record.value))
+    headers = {name: node.not_known(reason) for name, node in record.headers.items()}
+    return ConnectRecord(lost(record.key), lost(record.value), headers)
+
+
+def _applies(config: Config, label: str, seen: TopicName | None, topics: ExistingTopics) -> bool | None:
+    """Whether a transform works on the records with columns; None if on some of them."""
+    predicate = config.get(f"transforms.{label}.predicate")
+    if not predicate:
+        return True
+    if config.get(f"predicates.{predicate}.type") == _TOMBSTONES:
+        # A tombstone has no columns, so that all others decide.
+        return config.flag(f"transforms.{label}.negate")
+    test = test_of(TransformSettings(config, f"transforms.{label}.", topics, []))
+    if test is None:
+        return True
+    return test(seen) if seen is not None else None
+
+
+def _name_before(config: Config, labels: list[str], topic: str, topics: ExistingTopics) -> TopicName | None:
+    """The name of the record's topic after some transforms; None if that is not one name."""
+    if not topic:
+        return None
+    if not labels:
+        return TopicName((topic,))
+    names = routing_of(config.with_values(transforms=",".join(labels)), topics).names(topic)
+    return names[0] if len(names) == 1 else None
+
+
+def _either(one: ConnectRecord, other: ConnectRecord, label: str, config: Config) -> ConnectRecord:
+    predicate = config.get(f"transforms.{label}.predicate")
+    kind = config.get(f"predicates.{predicate}.type").rpartition(".")[2] or "an unknown class"
+    reason = f"the transform {label} works only on records that the predicate {predicate} ({kind}) selects"
+    headers = {**one.headers, **other.headers}
+    return ConnectRecord(either(one.key, other.key, reason), either(one.value, other.value, reason), headers)
