@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.impact.change import CompatibilityChange
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
-from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
+from lineage_bridge_dagster.impact.old_readers import unreadable
 from lineage_bridge_dagster.impact.report import ImpactGap, PathStep
 from lineage_bridge_dagster.impact.schema_diff import schema_deltas
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeRef, World
+from lineage_bridge_dagster.schemas.compatibility import Violation, check
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 
 Seed = tuple[NodeRef, list[NodeDelta], bool]
@@ -54,11 +55,12 @@ class Registration:
         before = self.world.subject(subject)
         old = before.latest
         kept = SubjectSchemas(subject, before.versions[:-1]) if replaces else before
-        problem = rejection(kept, new, self.world.compatibility_of(subject))
-        if problem is not None:
-            reason = f"the registry rejects it: {problem.reason}"
-            path = (PathStep(topic, problem.column),)
-            yield topic, [NodeDelta(DeltaKind.BROKEN, problem.column, reason, path=path)], True
+        violations = self._violations(topic, kept, new)
+        if violations:
+            column = violations[0].column or None
+            reason = f"the registry rejects it: {_spelled(violations, self.world.compatibility_of(subject))}"
+            path = (PathStep(topic, column),)
+            yield topic, [NodeDelta(DeltaKind.BROKEN, column, reason, path=path)], True
             return
         if new.type != AVRO and kept.latest is not None and self.world.compatibility_of(subject) != "NONE":
             self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
@@ -71,6 +73,17 @@ class Registration:
             return
         deltas = [*self._deltas(topic, subject, old, new)]
         yield topic, [replace(d, is_key=is_key, path=(PathStep(topic, d.column),)) for d in deltas], False
+
+    def _violations(
+        self, topic: NodeRef, subject: SubjectSchemas, new: RegisteredSchema
+    ) -> Sequence[Violation]:
+        """Why the registry does not take a version; none if it does."""
+        level = self.world.compatibility_of(subject.subject)
+        try:
+            return check(level, new.type, new.text, subject.versions, new.references).violations
+        except LineageBridgeError as error:
+            self._gap(topic, f"whether {subject.subject} takes the new version is unknown: {error.message}")
+            return ()
 
     def _deltas(
         self, topic: NodeRef, subject: str, old: RegisteredSchema, new: RegisteredSchema
@@ -87,3 +100,11 @@ class Registration:
 
     def _gap(self, topic: NodeRef, reason: str) -> None:
         self._gaps.append(ImpactGap(topic, reason))
+
+
+def _spelled(violations: Sequence[Violation], level: str) -> str:
+    """Why a version is rejected, in one clause."""
+    first = violations[0]
+    more = f" ({len(violations) - 1} more)" if len(violations) > 1 else ""
+    against = f"{level}, version {first.version}: " if first.version else ""
+    return f"{against}{first.message} [{first.rule}]{more}"

@@ -1,4 +1,4 @@
-"""Which versions a subject takes, and which records an old reader reads."""
+"""Which records an old reader reads."""
 
 from __future__ import annotations
 
@@ -7,44 +7,15 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.impact.registry_rules import rejection, unreadable
-from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.impact.old_readers import unreadable
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 from lineage_bridge_dagster_tests.impact.conftest import avro
 
-OLD = {"id": "string", "qty": "int", "note": "string?"}
 ENUM = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
 
 
 def schema(text: str, version: int = 1) -> RegisteredSchema:
     return RegisteredSchema(version, text, version=version)
-
-
-@pytest.mark.parametrize(
-    ("new", "backward", "forward"),
-    [
-        ({**OLD, "new": "string?"}, "", ""),
-        ({**OLD, "new": "string"}, "new", ""),
-        ({"id": "string", "note": "string?"}, "", "qty"),
-        ({"id": "string", "qty": "int"}, "", ""),
-        ({**OLD, "qty": "long"}, "", "qty"),
-        ({**OLD, "qty": "string"}, "qty", "qty"),
-        ({**OLD, "id": "bytes"}, "", ""),
-        ({**OLD, "qty": "int?"}, "", "qty"),
-        ({**OLD, "note": "string"}, "note", ""),
-        ({**OLD, "qty": ["int", "string"]}, "", "qty"),
-        (dict(reversed(OLD.items())), "", ""),
-    ],
-)
-def test_the_rules_of_avro(new: dict[str, Any], backward: str, forward: str) -> None:
-    subject, version = SubjectSchemas("s", (schema(avro(**OLD)),)), schema(avro(**new), 2)
-    for mode, expected in (
-        ("BACKWARD", backward),
-        ("FORWARD", forward),
-        ("FULL", backward or forward),
-        ("NONE", ""),
-    ):
-        problem = rejection(subject, version, mode)
-        assert (problem.column if problem else "") == expected, mode
 
 
 @pytest.mark.parametrize(
@@ -59,16 +30,6 @@ def test_the_rules_of_avro(new: dict[str, Any], backward: str, forward: str) -> 
 )
 def test_an_old_reader_resolves_nested_types(before: Any, after: Any, reads: bool) -> None:
     assert (unreadable(schema(avro(x=before)), schema(avro(x=after))) is None) is reads
-
-
-def test_a_transitive_mode_asks_all_versions() -> None:
-    versions = (schema(avro(id="string"), 1), schema(avro(id="string", x=("string", "")), 2))
-    subject, new = SubjectSchemas("s", versions), schema(avro(id="string", x="string"), 3)
-    assert rejection(subject, new, "BACKWARD") is None
-    problem = rejection(subject, new, "BACKWARD_TRANSITIVE")
-    assert problem is not None
-    assert problem.column == "x"
-    assert "version 1" in problem.reason
 
 
 def test_names_and_aliases_of_records_and_fields() -> None:
@@ -92,7 +53,3 @@ def test_other_formats() -> None:
     assert unreadable(of("integer", ["id"]), of("number", ["id"])) is not None
     assert unreadable(of("number", ["id"]), of("integer", ["id"])) is None
     assert unreadable(of("number", ["id", "n"]), of("number", ["id"])) is not None
-    proto = RegisteredSchema(2, 'syntax = "proto3"; message M { string id = 1; }', "PROTOBUF")
-    problem = rejection(SubjectSchemas("s", (of("number", []),)), proto, "BACKWARD")
-    assert problem is not None
-    assert problem.column is None
