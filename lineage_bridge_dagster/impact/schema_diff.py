@@ -18,6 +18,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, StructType
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.schemas.columns import own_type
 from lineage_bridge_dagster.schemas.protobuf_files import descriptors
+from lineage_bridge_dagster.schemas.protobuf_messages import all_messages, record_message
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
 from lineage_bridge_dagster.schemas.types import MAX_DEPTH, Alternatives, joined, spelled
 
@@ -209,7 +210,7 @@ def _json_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
 
 def _protobuf_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
     """The numbers of the fields of a Protobuf schema's record; each field has a default."""
-    messages = _messages(schema)
+    messages = all_messages(schema)
     found: dict[str, SchemaField] = {}
 
     def visit(message: Any, path: str, depth: int) -> None:
@@ -227,36 +228,4 @@ def _protobuf_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
     root = messages.get(f".{record}") if record else first
     if root is not None:
         visit(root, "", 0)
-    return found
-
-
-def record_message(schema: RegisteredSchema) -> str:
-    """The full name of the message that records are: the only one that no other message has a field of.
-
-    Empty for the schema's first message, and for a schema of another format.
-    """
-    if schema.type != PROTOBUF:
-        return ""
-    file = descriptors(schema).file[-1]
-    scope = f".{file.package}" if file.package else ""
-    used = {
-        each.type_name
-        for name, message in _messages(schema).items()
-        for each in message.field
-        if each.type_name != name
-    }
-    roots = [f"{scope}.{each.name}" for each in file.message_type if f"{scope}.{each.name}" not in used]
-    return roots[0].removeprefix(".") if len(roots) == 1 and len(file.message_type) > 1 else ""
-
-
-def _messages(schema: RegisteredSchema) -> dict[str, Any]:
-    """All messages of a Protobuf schema and its imports, by their full name with a dot before it."""
-    found: dict[str, Any] = {}
-    for file in descriptors(schema).file:
-        pending = [(f".{file.package}" if file.package else "", each) for each in file.message_type]
-        while pending:
-            scope, message = pending.pop()
-            name = f"{scope}.{message.name}"
-            found[name] = message
-            pending += [(name, inner) for inner in message.nested_type]
     return found

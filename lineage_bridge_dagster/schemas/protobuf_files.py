@@ -44,6 +44,10 @@ _CONFLUENT = {
 }
 
 
+class InvalidProtobufError(SchemaError):
+    """A text that is no Protobuf schema, whatever it imports."""
+
+
 @lru_cache(maxsize=1000)
 def compiled(schema: RegisteredSchema) -> bytes:
     """The descriptors of a schema and of all that it imports, the schema's own last.
@@ -52,7 +56,8 @@ def compiled(schema: RegisteredSchema) -> bytes:
         A serialized `FileDescriptorSet` with comments.
 
     Raises:
-        SchemaError: the text is no Protobuf schema, or an import is missing.
+        InvalidProtobufError: the text is no Protobuf schema.
+        SchemaError: an import is missing, or the compiler is.
     """
     with TemporaryDirectory() as folder:
         root = Path(folder)
@@ -77,7 +82,9 @@ def compiled(schema: RegisteredSchema) -> bytes:
         if done.returncode or not out.exists():
             lines = [line for line in done.stderr.splitlines() if "warning" not in line.lower()]
             reason = "; ".join(line.replace(f"{root / 'files'}/", "") for line in lines[:3]) or "no message"
-            raise SchemaError(f"The schema is not a Protobuf schema: {reason}", hint=_HINT)
+            is_missing = "not found" in reason.lower()
+            kind = SchemaError if is_missing else InvalidProtobufError
+            raise kind(f"The schema is not a Protobuf schema: {reason}", hint=_HINT)
         return out.read_bytes()
 
 

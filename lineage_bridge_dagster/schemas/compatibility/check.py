@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from lineage_bridge_dagster.schemas.compatibility.avro_resolution import avro_violations
 from lineage_bridge_dagster.schemas.compatibility.avro_schema import AvroSchema, parse_avro
+from lineage_bridge_dagster.schemas.compatibility.protobuf_diff import protobuf_violations
+from lineage_bridge_dagster.schemas.compatibility.protobuf_types import ProtobufTypes
 from lineage_bridge_dagster.schemas.compatibility.violation import (
     INVALID_SCHEMA,
     OTHER_TYPE,
@@ -14,7 +16,8 @@ from lineage_bridge_dagster.schemas.compatibility.violation import (
     Violation,
 )
 from lineage_bridge_dagster.schemas.errors import SchemaError
-from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema
+from lineage_bridge_dagster.schemas.protobuf_files import InvalidProtobufError, descriptors
+from lineage_bridge_dagster.schemas.schemas import AVRO, PROTOBUF, RegisteredSchema
 
 _TRANSITIVE = "_TRANSITIVE"
 _DIRECTIONS = ("NONE", "BACKWARD", "FORWARD", "FULL")
@@ -76,6 +79,8 @@ def unreadable(reader: RegisteredSchema, writer: RegisteredSchema) -> list[Viola
     try:
         if reader.type == AVRO:
             return avro_violations(*(_avro(each) for each in (reader, writer)))
+        if reader.type == PROTOBUF:
+            return protobuf_violations(*(ProtobufTypes.of(each) for each in (reader, writer)))
     except InvalidSchema as error:
         raise SchemaError(
             f"A version of the subject is no valid schema: {error}.",
@@ -99,6 +104,11 @@ def _validate(schema: RegisteredSchema) -> None:
     """
     if schema.type == AVRO:
         parse_avro(schema.text, [text for _, text in schema.references])
+    if schema.type == PROTOBUF:
+        try:
+            descriptors(schema)
+        except InvalidProtobufError as error:
+            raise InvalidSchema(error.message) from error
 
 
 def _avro(schema: RegisteredSchema) -> AvroSchema:
