@@ -37,6 +37,10 @@ class Config:
     def __contains__(self, key: str) -> bool:
         return bool(self._values.get(key))
 
+    def is_blank(self, key: str) -> bool:
+        """Whether a key is given, but without a value: a default that a connector may take does not apply."""
+        return self._values.get(key) == ""
+
     def keys(self) -> Iterator[str]:
         """The keys that have a value."""
         return (key for key, value in self._values.items() if value)

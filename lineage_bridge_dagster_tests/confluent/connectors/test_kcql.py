@@ -29,7 +29,23 @@ from lineage_bridge_dagster.confluent.connectors.families.kcql import KcqlStatem
     ],
 )
 def test_statements_name_source_and_target(text: str, expected: list[KcqlStatement]) -> None:
-    assert statements(text) == expected
+    found = [KcqlStatement(item.source, item.target, item.properties) for item in statements(text)]
+
+    assert found == expected
+
+
+def test_clauses_name_the_fields_that_a_sink_writes() -> None:
+    [found] = statements(
+        "INSERT INTO m SELECT a, _key.b.c AS `d e`, * FROM t IGNORE x, y.z PK a, b "
+        "STOREAS SortedSet(score=ts) WITHTAG (host, dc=eu, a.b AS c) WITHTIMESTAMP ts BATCH = 10"
+    )
+
+    assert found.fields == ("a", "_key.b.c AS `d e`", "*")
+    assert found.ignored == ("x", "y.z")
+    assert found.keys == ("a", "b")
+    assert (found.store, found.store_settings) == ("SortedSet", {"score": "ts"})
+    assert found.tags == ("host", "dc=eu", "a.b AS c")
+    assert found.timestamp == "ts"
 
 
 def test_a_statement_for_a_topic_goes_before_one_for_all() -> None:

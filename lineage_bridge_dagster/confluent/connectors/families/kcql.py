@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset
@@ -22,6 +22,26 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 #: A name with its quotes, which may stand anywhere in it, or the end of a statement.
 _TOKEN = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^\s;`'"])+|;""")
 _PROPERTY = re.compile(r"'([^']*)'\s*=\s*(?:'([^']*)'|([^',()\s]+))")
+_CLAUSE = re.compile(r"[A-Za-z]+")
+#: The words that clauses after the source start with.
+_CLAUSES = frozenset(
+    (
+        *(
+            "AUTOCREATE",
+            "AUTOEVOLVE",
+            "BATCH",
+            "IGNORE",
+            "INCREMENTALMODE",
+            "KEYDELIM",
+            "LIMIT",
+            "NOPARTITION",
+        ),
+        *("PARTITIONBY", "PK", "PROPERTIES", "STOREAS", "TIMESTAMP", "TIMESTAMPUNIT", "TTL", "WITHCONVERTER"),
+        *("WITHDOCTYPE", "WITHFORMAT", "WITHINDEXSUFFIX", "WITHJMSSELECTOR", "WITHKEY", "WITHPIPELINE"),
+        *("WITHREGEX", "WITHSTRUCTURE", "WITHSUBSCRIPTION", "WITHTAG", "WITHTARGET", "WITHTIMESTAMP"),
+        *("WITHTYPE", "WITHUNWRAP"),
+    )
+)
 _QUOTES = str.maketrans("", "", "`'\"")
 
 
@@ -33,11 +53,25 @@ class KcqlStatement:
         source: Of a sink a topic, of a source what it reads; `*` for everything.
         target: Of a source a topic, of a sink what it writes to; `*` for the source's name, empty if omitted.
         properties: Of its `PROPERTIES` clause.
+        fields: The items of its `SELECT`, each a path, perhaps with `AS` and a name.
+        ignored: The fields of `IGNORE`.
+        keys: The fields of `PK`.
+        tags: The items of `WITHTAG`.
+        timestamp: Of `WITHTIMESTAMP`.
+        store: Of `STOREAS`.
+        store_settings: What is in parentheses after it.
     """
 
     source: str
     target: str = ""
     properties: dict[str, str] = field(default_factory=dict)
+    fields: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    timestamp: str = ""
+    store: str = ""
+    store_settings: dict[str, str] = field(default_factory=dict)
 
 
 def statements(text: str) -> list[KcqlStatement]:
@@ -62,9 +96,47 @@ def _parsed(text: str) -> tuple[KcqlStatement, ...]:
             properties = {
                 key: value or bare for key, value, bare in _PROPERTY.findall(" ".join(tokens[clause:]))
             }
-            found.append(KcqlStatement(source, _after("INTO", words[:clause], tokens), properties))
+            start = words.index("SELECT") + 1 if "SELECT" in words[:clause] else clause
+            after = _clauses(tokens[clause + 2 :])
+            store, _, settings = after.get("STOREAS", "").partition("(")
+            found.append(
+                KcqlStatement(
+                    source,
+                    _after("INTO", words[:clause], tokens),
+                    properties,
+                    fields=_listed(" ".join(tokens[start:clause])),
+                    ignored=_listed(after.get("IGNORE", "")),
+                    keys=_listed(after.get("PK", "")),
+                    tags=_listed(after.get("WITHTAG", "").strip().strip("()")),
+                    timestamp=after.get("WITHTIMESTAMP", after.get("TIMESTAMP", "")).strip(),
+                    store=store.translate(_QUOTES).strip(),
+                    store_settings={
+                        key.strip(): value.strip()
+                        for key, _, value in (item.partition("=") for item in _listed(settings.strip(" )")))
+                    },
+                )
+            )
         tokens = []
     return tuple(found)
+
+
+def _clauses(tokens: list[str]) -> dict[str, str]:
+    """The texts of the clauses after a statement's source, by their words."""
+    found: dict[str, str] = {}
+    word = ""
+    for token in tokens:
+        start = _CLAUSE.match(token)
+        name = start[0].upper() if start else ""
+        if start and name in _CLAUSES:
+            word, token = name, token[start.end() :].removeprefix("=")
+            found.setdefault(word, "")
+        if word:
+            found[word] = f"{found[word]} {token}"
+    return found
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
 def _after(word: str, words: list[str], tokens: list[str]) -> str:
@@ -82,7 +154,7 @@ def for_topic(text: str, topic: str) -> list[KcqlStatement]:
         item for item in parsed if item.source == "*"
     ]
     return [
-        KcqlStatement(topic, topic if item.target in ("", "*") else item.target, item.properties)
+        replace(item, source=topic, target=topic if item.target in ("", "*") else item.target)
         for item in chosen
     ]
 

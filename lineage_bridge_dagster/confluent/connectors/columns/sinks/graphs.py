@@ -1,0 +1,45 @@
+"""Properties of Neo4j's nodes and relationships, by label or type.
+
+Sources: `PatternParser.g4`, `PatternEventTransformer` and `CypherEventTransformer` of
+neo4j/neo4j-kafka-connector. The older connector has the same strategies under other keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors.columns.sinks.cypher import assigned, bound_names
+from lineage_bridge_dagster.confluent.connectors.columns.sinks.graph_patterns import pattern_columns
+from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
+    SinkDataset,
+    WrittenColumn,
+    unknown,
+    writes,
+)
+
+_BY_DATA = {
+    "neo4j.cud.topics": "the record itself says which labels and properties it changes",
+    "neo4j.cdc.schema.topics": "the labels and properties of a change event are data of the record",
+    "neo4j.cdc.source-id.topics": "the labels and properties of a change event are data of the record",
+    "neo4j.topic.cud": "the record itself says which labels and properties it changes",
+    "neo4j.topic.cdc.schema": "the labels and properties of a change event are data of the record",
+    "neo4j.topic.cdc.sourceId": "the labels and properties of a change event are data of the record",
+}
+
+
+@writes("neo4j")
+def neo4j(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The properties that the topic's strategy sets, below a label or a relationship's type."""
+    config, topic = table.config, table.topic
+    for key in ("neo4j.pattern.topic.", "neo4j.topic.pattern.node.", "neo4j.topic.pattern.relationship."):
+        if pattern := config.get(key + topic):
+            yield from pattern_columns(pattern, table.record)
+            return
+    if statement := config.get(f"neo4j.cypher.topic.{topic}", f"neo4j.topic.cypher.{topic}"):
+        yield from assigned(statement, bound_names(config, table.record))
+        return
+    for key, reason in _BY_DATA.items():
+        if topic in [name.strip() for name in config.get(key).replace(";", ",").split(",")]:
+            yield from unknown(reason)
+            return
+    yield from unknown("no strategy is set for the topic")

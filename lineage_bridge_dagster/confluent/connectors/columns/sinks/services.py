@@ -1,0 +1,72 @@
+"""Objects of applications, and calls of functions and APIs.
+
+Sources: the configuration references of Confluent's Salesforce, ServiceNow, HTTP and Lambda sinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
+    SinkDataset,
+    WrittenColumn,
+    row,
+    tree,
+    unknown,
+    writes,
+)
+
+#: Fields that the Salesforce sources add to a record, to say what it is about.
+_EVENT_FIELDS = ("_ObjectType", "_EventType")
+_REFERENCE = "which fields are references, only Salesforce tells, and the connector leaves them out"
+
+
+@writes("salesforce")
+def salesforce(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The value's fields, without those that the object's settings leave out."""
+    config = table.config
+    number = config.number_of("salesforce.object{n}.topics", table.topic)
+    prefix = f"salesforce.object{number}." if number else "salesforce."
+    dropped = {*config.items(prefix + "ignore.fields", "salesforce.ignore.fields"), *_EVENT_FIELDS}
+    no_references = config.flag(prefix + "ignore.reference.fields")
+    for item in row(table.record.value):
+        if item.path in dropped:
+            continue
+        is_reference = no_references and item.path.endswith("Id") and item.path != "Id"
+        yield WrittenColumn(item.path, unknown=_REFERENCE) if is_reference else item
+
+
+@writes("servicenow")
+def servicenow(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The value's fields; the key only tells which record is changed."""
+    return row(table.record.value)
+
+
+@writes("http", "http-v1")
+def http(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The fields of a JSON body, unless expressions replace parts of it."""
+    config = table.config
+    number = config.number_of("api{n}.topics", table.topic)
+    prefix = f"api{number}." if number else ""
+    body = config.get(prefix + "request.body.format", prefix + "http.request.body.format").lower()
+    managed = "." not in config.get("connector.class")
+    if config.get(prefix + "regex.patterns", prefix + "http.regex.patterns"):
+        yield from unknown("regular expressions replace parts of the request's body")
+    elif body == "json" or (not body and managed and number):
+        yield from tree(table.record.value)
+    else:
+        yield from unknown("the request's body is a text of the whole record")
+
+
+@writes("lambda", "google-functions")
+def function(_table: SinkDataset) -> Iterator[WrittenColumn]:
+    return unknown("a function is called with the record; what it does with the fields is not told")
+
+
+@writes("milvus", "weaviate", "pinecone", "qdrant")
+def vectors(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The properties of an object are the value's fields; others depend on the store's settings."""
+    if table.dataset.startswith(("milvus:", "weaviate:")):
+        yield from row(table.record.value)
+    else:
+        yield from unknown("the record's fields are parts of a vector and of its metadata")
