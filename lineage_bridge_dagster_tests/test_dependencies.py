@@ -25,6 +25,7 @@ USES = {
         "collector/extractor.py",
         "collector/masking.py",
         "collector/views.py",
+        "confluent/connectors/columns/sources/query.py",
         "impact/view_flows.py",
     ],
     "connect": ["spark/remote.py"],

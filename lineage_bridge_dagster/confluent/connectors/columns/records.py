@@ -29,6 +29,8 @@ class RecordNode:
         unknown: Why a leaf's sources, or an open struct's fields, are not known; empty if they are.
         array: Whether it is an array of what it describes. Its name has no index.
         without: Fields that an open struct does not have.
+        parsed: Whether further fields are parts of the value itself, such as those of a text of JSON, so that
+            they are made of its sources.
     """
 
     sources: frozenset[str] = frozenset()
@@ -37,6 +39,7 @@ class RecordNode:
     unknown: str = ""
     array: bool = False
     without: frozenset[str] = frozenset()
+    parsed: bool = False
 
     @property
     def is_struct(self) -> bool:
@@ -70,6 +73,8 @@ class RecordNode:
         found = self.known.get(name)
         if found is not None or not self.open or name in self.without:
             return found
+        if self.parsed:
+            return RecordNode(self.sources, open=True, unknown=self.unknown, parsed=True)
         sources = frozenset(f"{source}.{name}" for source in self.sources)
         return RecordNode(sources, open=True, unknown=self.unknown)
 
@@ -137,6 +142,17 @@ def struct(fields: Mapping[str, RecordNode]) -> RecordNode:
 def anything(field_name: str) -> RecordNode:
     """A key or value of unknown fields, or of none: those of a source field of this name."""
     return RecordNode(frozenset({field_name}), open=True)
+
+
+def parsed(node: RecordNode | None) -> RecordNode | None:
+    """What a text holds, such as one of JSON: a struct whose fields are all made of the text.
+
+    A struct that is kept for the text, as of a document that a source knows, stays what it is.
+    """
+    if node is None or node.known:
+        return node
+    whole = node.whole()
+    return RecordNode(whole.sources, open=True, unknown=whole.unknown, parsed=True)
 
 
 def unknown(reason: str) -> RecordNode:

@@ -95,8 +95,11 @@ def hoist_field(node: RecordNode, settings: FieldSettings) -> RecordNode:
 
 @side_transform(f"{_PACKAGE}.Flatten", "io.confluent.connect.transforms.Flatten")
 def flatten(node: RecordNode, settings: FieldSettings) -> RecordNode:
-    """Names of structs within structs are joined; arrays keep what they contain."""
-    delimiter = settings.config.get(f"{settings.prefix}delimiter", default=".")
+    return joined_names(node, settings.config.get(f"{settings.prefix}delimiter", default="."))
+
+
+def joined_names(node: RecordNode, delimiter: str) -> RecordNode:
+    """A struct in which the names of structs within structs are joined; arrays keep what they contain."""
     fields: dict[str, RecordNode] = {}
 
     def collect(inner: RecordNode, prefix: str) -> None:

@@ -1,0 +1,270 @@
+"""Transforms of Confluent, Aiven, Jeremy Custenborder, Lenses, ClickHouse, Apache Iceberg and others.
+
+Sources: their documentation and code: https://docs.confluent.io/platform/current/connect/transforms,
+https://github.com/Aiven-Open/transforms-for-apache-kafka-connect,
+https://github.com/jcustenborder/kafka-connect-transform-common,
+https://docs.lenses.io/latest/connectors/single-message-transforms,
+https://iceberg.apache.org/docs/latest/kafka-connect.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from lineage_bridge_dagster.confluent.connectors.columns.records import (
+    MADE_UP,
+    ConnectRecord,
+    RecordNode,
+    leaf,
+    merged,
+    parsed,
+    struct,
+)
+from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings import (
+    FieldSettings,
+    UnknownChangeError,
+    neutral,
+    side_of,
+    side_transform,
+    transform,
+    with_side,
+)
+from lineage_bridge_dagster.confluent.connectors.transforms.cases import CASE_FORMATS
+
+_CONFLUENT = "io.confluent.connect.transforms"
+_AIVEN = "io.aiven.kafka.connect.transforms"
+_COMMON = "com.github.jcustenborder.kafka.connect.transform.common"
+
+
+@side_transform(f"{_CONFLUENT}.Drop", f"{_COMMON}.SetNull")
+def drop(_node: RecordNode, _settings: FieldSettings) -> RecordNode | None:
+    return None
+
+
+@transform(f"{_AIVEN}.MakeTombstone")
+def make_tombstone(record: ConnectRecord, _settings: FieldSettings) -> ConnectRecord:
+    return replace(record, value=None)
+
+
+@transform(f"{_AIVEN}.KeyToValue")
+def key_to_value(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    """Fields of the key become fields of the value, under their own names unless others are given."""
+    key, value = record.key, record.value
+    if key is None or value is None:
+        return record
+    names = settings.items("value.fields")
+    fields = settings.items("key.fields")
+    if fields in ([], ["*"]):
+        return replace(record, value=value.with_field((names[0] if names else "_key",), key))
+    for position, name in enumerate(fields):
+        target = names[position] if position < len(names) else name
+        value = value.with_field((target,), key.at(name) or MADE_UP)
+    return replace(record, value=value)
+
+
+@transform("com.clickhouse.kafka.connect.transforms.KeyToValue")
+def whole_key_to_value(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    if record.key is None or record.value is None:
+        return record
+    name = settings.get("field", default="_key")
+    return replace(record, value=record.value.with_field((name,), record.key))
+
+
+@transform("com.github.eladleev.kafka.connect.transform.keytofield.KeyToFieldTransform")
+def key_to_text(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    """The key becomes one text of the value."""
+    if record.key is None or record.value is None:
+        return record
+    name = settings.get("field.name", default="kafkaKey")
+    return replace(record, value=record.value.with_field((name,), record.key.whole()))
+
+
+@side_transform(f"{_AIVEN}.ConcatFields")
+def concat_fields(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    parts = [found for name in settings.items("field.names") if (found := node.at(name)) is not None]
+    return node.with_field((settings.get("output.field.name"),), merged(parts))
+
+
+@side_transform(f"{_COMMON}.ExtractNestedField")
+def extract_nested_field(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    """A copy of a nested field at the top."""
+    found = node.at(settings.get("input.outer.field.name"), settings.get("input.inner.field.name"))
+    return node.with_field((settings.get("output.field.name"),), found or MADE_UP)
+
+
+@side_transform(f"{_COMMON}.ExtractXPath")
+def extract_xpath(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    found = node.at(settings.get("input.field"))
+    return node.with_field((settings.get("output.field"),), (found or MADE_UP).whole())
+
+
+@side_transform(f"{_COMMON}.ChangeCase")
+def change_case(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    """The names of its own fields in another case."""
+    old, new = CASE_FORMATS.get(settings.get("from")), CASE_FORMATS.get(settings.get("to"))
+    if old is None or new is None:
+        raise UnknownChangeError("the cases that it changes are not known")
+    return node.renamed(lambda name: old.to(new, name))
+
+
+@side_transform(f"{_COMMON}.PatternRename")
+def pattern_rename(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    try:
+        pattern = re.compile(settings.get("field.name.pattern"), re.IGNORECASE)
+    except re.error:
+        raise UnknownChangeError("its pattern is not understood") from None
+    replacement = re.sub(r"\$(\d+)", r"\\\1", settings.get("field.name.replacement", "field.replacement"))
+    return node.renamed(lambda name: pattern.sub(replacement, name))
+
+
+@side_transform(f"{_COMMON}.PatternMapString")
+def pattern_map_string(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    """A field is written with the text of another one, changed by a pattern."""
+    found = node.at(settings.get("src.field.name"))
+    return node.with_field((settings.get("dest.field.name"),), (found or MADE_UP).whole())
+
+
+@side_transform(f"{_COMMON}.TimestampNowField")
+def now_fields(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    for name in settings.items("fields"):
+        node = node.with_field((name,), MADE_UP)
+    return node
+
+
+@side_transform(f"{_COMMON}.TopicNameToField")
+def topic_name_field(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    return node.with_field((settings.get("field"),), MADE_UP)
+
+
+@transform(f"{_COMMON}.HeaderToField")
+def header_to_field(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    """Headers become fields: `name:TYPE` or `name:TYPE:field`."""
+    node = side_of(record, settings)
+    if node is None:
+        return record
+    for item in settings.items("header.mappings"):
+        name, _, rest = item.partition(":")
+        field = rest.rpartition(":")[2] if rest.count(":") else name
+        node = node.with_field((field,), record.headers.get(name, MADE_UP))
+    return with_side(record, settings, node)
+
+
+@side_transform(
+    f"{_COMMON}.ToJSON",
+    "org.apache.camel.kafkaconnector.transforms.SchemaAndStructToJsonTransform",
+    "com.github.cedelsb.kafka.connect.smt.Record2JsonStringConverter",
+)
+def to_text(node: RecordNode, _settings: FieldSettings) -> RecordNode:
+    return node.whole()
+
+
+@side_transform(
+    "com.github.jcustenborder.kafka.connect.transform.xml.FromXml",
+    "io.confluent.connect.cloud.transforms.xml.FromXml",
+    "com.couchbase.connect.kafka.transform.DeserializeJson",
+)
+def from_text(node: RecordNode, _settings: FieldSettings) -> RecordNode:
+    """A text becomes a struct, whose fields are parts of it."""
+    return parsed(node) or node
+
+
+@transform("com.github.jcustenborder.kafka.connect.archive.Archive")
+def archive(record: ConnectRecord, _settings: FieldSettings) -> ConnectRecord:
+    """A struct of key and value with the topic and the time; the key becomes null."""
+    parts = {"key": record.key, "value": record.value, "topic": MADE_UP, "timestamp": MADE_UP}
+    return replace(record, value=struct({name: node for name, node in parts.items() if node is not None}))
+
+
+@transform("com.github.cjmatta.kafka.connect.smt.InsertUuid")
+def insert_uuid(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    node = side_of(record, settings)
+    name = settings.get("uuid.field.name", default="uuid")
+    return record if node is None else with_side(record, settings, node.with_field((name,), MADE_UP))
+
+
+@side_transform("com.redhat.insights.expandjsonsmt.ExpandJSON", "io.debezium.aggregation.smt.ExpandJsonSmt")
+def expand_json(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    """Texts of JSON become structs."""
+    for name in settings.items("sourceFields", "expand.fields"):
+        found = parsed(node.at(*name.split(".")))
+        if found is not None:
+            node = node.with_field(name.split("."), found)
+    return node
+
+
+@side_transform("com.redhat.insights.kafka.connect.transforms.FieldToJson")
+def field_to_json(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    found = node.at(*settings.get("originalField", "sourceField").split("."))
+    return node.with_field((settings.get("destinationField"),), (found or MADE_UP).whole())
+
+
+@side_transform("com.datamountaineer.streamreactor.connect.transforms.NestingFields")
+def nesting_fields(node: RecordNode, settings: FieldSettings) -> RecordNode:
+    """Copies of fields in a struct of their own."""
+    found = {name: each for name in settings.items("fields") if (each := node.at(name)) is not None}
+    return node.with_field((settings.get("nested.name"),), struct(found))
+
+
+@transform("org.apache.camel.kafkaconnector.transforms.FieldsToHeadersTransform")
+def fields_to_headers(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    node = side_of(record, settings)
+    if node is None:
+        return record
+    names = zip(settings.items("fields"), settings.items("headers"), strict=False)
+    found = {header: node.at(name) or MADE_UP for name, header in names}
+    return replace(record, headers={**record.headers, **found})
+
+
+@transform("io.lenses.connect.smt.header.RenameHeader")
+def rename_header(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
+    old, new = settings.get("header.name.old"), settings.get("header.name.new")
+    headers = {new if name == old else name: node for name, node in record.headers.items()}
+    return replace(record, headers=headers)
+
+
+@transform("com.starrocks.connector.kafka.transforms.AddOpFieldForDebeziumRecord")
+def add_op_field(record: ConnectRecord, _settings: FieldSettings) -> ConnectRecord:
+    """The row of an event gets the kind of its change."""
+    event = record.value
+    if event is None or event.at("after") is None:
+        return record
+    row = (event.at("after") or struct({})).with_field(("__op",), (event.at("op") or leaf()).whole())
+    return replace(record, value=event.with_field(("after",), row))
+
+
+# They filter, route, mark or change values, and leave the fields of key and value.
+neutral(_CONFLUENT, "ExtractTopic Filter GzipDecompress MessageTimestampRouter TombstoneHandler")
+neutral("io.confluent.transforms", "NullFilter")
+neutral("io.confluent.connect.cloud.transforms", "TopicRegexRouter")
+neutral(
+    _AIVEN,
+    "CaseTransform ExtractTimestamp ExtractTopic ExtractTopicFromSchemaName ExtractTopicFromValueSchema "
+    "FilterByFieldValue Hash TombstoneHandler",
+)
+neutral(
+    _COMMON,
+    "AdjustPrecisionAndScale BytesToString ChangeTopicCase Debug ExtractTimestamp LowerCaseTopic "
+    "NormalizeSchema PatternFilter SchemaNameToTopic SetMaximumPrecision TimestampNow ToLong",
+)
+neutral(
+    "io.lenses.connect.smt.header",
+    "InsertFieldTimestampHeaders InsertRecordTimestampHeaders InsertRollingFieldTimestampHeaders "
+    "InsertRollingRecordTimestampHeaders InsertRollingWallclock InsertRollingWallclockHeaders "
+    "InsertSourcePartitionOrOffsetValue InsertWallclock InsertWallclockDateTimePart InsertWallclockHeaders "
+    "TimestampConverter",
+)
+neutral("com.datamountaineer.streamreactor.connect.transforms", "LogicalFieldToString MapKeyToString")
+neutral("com.clickhouse.kafka.connect.transforms", "ExtractTopic")
+neutral("com.couchbase.connect.kafka.transform", "DropIfNullValue")
+neutral("com.catawiki.kafka.connect.transforms", "FilterNullTombstone")
+neutral("com.github.hpgrahsl.kafka.connect.transforms.kryptonite", "CipherField")
+neutral("com.github.rerorero.kafka.connect.transform.encrypt", "Transform")
+neutral("io.github.rerorero.kafka.connect.transform.encrypt", "Transform")
+neutral("com.redhat.insights.kafka.connect.transforms", "DropIf Filter")
+neutral("com.michelin.kafka.connect.transforms.qlik.replicate", "ReplicateTimestampConverter")
+neutral("io.kineticedge.kafka.connect.transforms", "Trim")
+neutral(
+    "com.starrocks.connector.kafka.transforms",
+    "MicroTimestampConverter TimeMillisToStringTransform VariableScaleDecimalToStringTransform",
+)
