@@ -59,6 +59,7 @@ class KcqlStatement:
         tags: The items of `WITHTAG`.
         timestamp: Of `WITHTIMESTAMP`.
         store: Of `STOREAS`.
+        nested: Whether a selected field stays below its parents, by `WITHSTRUCTURE`.
         store_settings: What is in parentheses after it.
     """
 
@@ -71,6 +72,7 @@ class KcqlStatement:
     tags: tuple[str, ...] = ()
     timestamp: str = ""
     store: str = ""
+    nested: bool = False
     store_settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -110,6 +112,7 @@ def _parsed(text: str) -> tuple[KcqlStatement, ...]:
                     tags=_listed(after.get("WITHTAG", "").strip().strip("()")),
                     timestamp=after.get("WITHTIMESTAMP", after.get("TIMESTAMP", "")).strip(),
                     store=store.translate(_QUOTES).strip(),
+                    nested="WITHSTRUCTURE" in after,
                     store_settings={
                         key.strip(): value.strip()
                         for key, _, value in (item.partition("=") for item in _listed(settings.strip(" )")))

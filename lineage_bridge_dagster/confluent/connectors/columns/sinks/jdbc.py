@@ -25,6 +25,8 @@ from lineage_bridge_dagster.confluent.connectors.relational import DIALECTS
 
 #: Names of the coordinates' columns if `pk.fields` gives no other ones.
 _COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
+#: What names of converters, and of managed connectors' formats, say of keys that are structures.
+_STRUCTURED = ("avro", "json", "protobuf")
 _NOT_A_COLUMN = "the connector refuses a field that is itself a structure"
 _NO_COLUMN = "the table has no such column, and the connector may not add it"
 #: How databases spell a name without quotes, by the scheme of their datasets.
@@ -70,7 +72,7 @@ def _field(name: str, node: RecordNode) -> WrittenColumn:
 
 
 def _primary_key(table: SinkDataset) -> Iterator[WrittenColumn]:
-    config, key, value = table.config, table.record.key, table.record.value
+    config, key, value = table.config, _key(table), table.record.value
     names = config.items("pk.fields")
     mode = config.get("pk.mode", default="none").lower()
     if mode == "kafka":
@@ -79,6 +81,14 @@ def _primary_key(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield from _named(key, names, "the record's key")
     elif mode == "record_value" and value is not None and value.is_struct:
         yield from _named(value, names, "the record's value")
+
+
+def _key(table: SinkDataset) -> RecordNode | None:
+    """The record's key. Without any schema, a sink of tables can only take a primitive one."""
+    key, written = table.record.key, table.config.get("key.converter", "input.key.format").lower()
+    if key is None or not key.open or key.known or key.unknown:
+        return key
+    return key if any(name in written for name in _STRUCTURED) else RecordNode(key.sources)
 
 
 def _named(node: RecordNode | None, names: list[str], what: str) -> Iterator[WrittenColumn]:
@@ -118,11 +128,11 @@ def _spelled(table: SinkDataset, name: str) -> str:
     unquoted = config.get("quote.sql.identifiers").lower() == "never"
     if not unquoted and config.flag("sql.quote.identifiers", True):
         return name
-    return _folded(table, name)
+    return _FOLDS.get(_scheme(table), str)(name)
 
 
-def _folded(table: SinkDataset, name: str) -> str:
-    return _FOLDS.get(table.dataset.partition(":")[0], str)(name)
+def _scheme(table: SinkDataset) -> str:
+    return table.dataset.partition(":")[0]
 
 
 @writes("debezium-jdbc")
@@ -142,8 +152,10 @@ def debezium(table: SinkDataset) -> Iterator[WrittenColumn]:
                 found[name] = column(name, node)
         found |= {item.path: item for item in unnamed(payload)}
     quoted = config.flag("quote.identifiers")
+    fold = str.upper if _FOLDS.get(_scheme(table)) is str.upper else str.lower
     for item in found.values():
-        path = item.path if quoted or item.path == ANY else _folded(table, item.path)
+        # Names without quotes are in one case, whatever the database itself would make of them.
+        path = item.path if quoted or item.path == ANY else fold(item.path)
         if table.columns:
             path = table.existing(path, any_case=not quoted) or path
         yield WrittenColumn(path, item.sources, item.unknown)
@@ -155,7 +167,7 @@ def _payload(value: RecordNode | None) -> RecordNode | None:
 
 
 def _debezium_key(table: SinkDataset, payload: RecordNode | None) -> Iterable[WrittenColumn]:
-    config, key = table.config, table.record.key
+    config, key = table.config, _key(table)
     names = config.items("primary.key.fields")
     mode = config.get("primary.key.mode", default="none").lower()
     if mode == "kafka":

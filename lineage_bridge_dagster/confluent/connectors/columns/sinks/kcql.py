@@ -39,17 +39,21 @@ _KEY, _VALUE, _HEADER, _METADATA = (
 
 @dataclass(frozen=True, slots=True)
 class SelectedField:
-    """An item of a list of fields: a path, and the name it is given; the last part if it is given none."""
+    """An item of a list of fields: a path, and the name that it is given, if it is given one."""
 
     path: tuple[str, ...]
-    name: str
+    alias: str = ""
 
     @classmethod
     def of(cls, text: str) -> SelectedField:
         words = text.split()
         path = tuple(part.strip(_QUOTES) for part in _PART.findall(words[0])) if words else ("",)
         alias = words[2].strip(_QUOTES) if len(words) == 3 and words[1].upper() == "AS" else ""
-        return cls(path, alias or path[-1])
+        return cls(path, alias)
+
+    @property
+    def name(self) -> str:
+        return self.alias or self.path[-1]
 
     def node(self, record: ConnectRecord) -> RecordNode | None:
         """What it selects; None if the record does not have it."""
@@ -80,9 +84,12 @@ def _selected(statement: KcqlStatement, record: ConnectRecord) -> Iterator[tuple
     ignored = {*statement.ignored}
     for item in map(SelectedField.of, statement.fields):
         if item.path[-1] != "*":
-            yield item.name, item.node(record)
+            yield (
+                (".".join(item.path) if statement.nested and not item.alias else item.name),
+                item.node(record),
+            )
             continue
-        whole = SelectedField((*(item.path[:-1] or (_VALUE,)),), "").node(record)
+        whole = SelectedField(item.path[:-1] or (_VALUE,)).node(record)
         if whole is None:
             continue
         for name, node in whole.known.items():

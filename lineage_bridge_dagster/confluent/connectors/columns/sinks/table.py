@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.columns.records import (
     ConnectRecord,
@@ -51,13 +51,16 @@ class SinkDataset:
     dataset: str
     record: ConnectRecord
     columns: tuple[str, ...] = ()
+    _by_name: dict[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        folded = {name.lower(): name for name in reversed(self.columns)}
+        object.__setattr__(self, "_by_name", {**folded, **{name: name for name in self.columns}})
 
     def existing(self, name: str, *, any_case: bool = False) -> str:
         """The name of a column as the catalog spells it; empty if there is none."""
-        if name in self.columns:
-            return name
-        folded = name.lower()
-        return next((column for column in self.columns if any_case and column.lower() == folded), "")
+        found = self._by_name.get(name) or (self._by_name.get(name.lower()) if any_case else "")
+        return found if found and (any_case or found == name) else ""
 
 
 #: Yields the columns that a sink writes. It never raises on a configuration: what the configuration or the
@@ -116,8 +119,8 @@ def row(node: RecordNode | None, name: Callable[[str], str] = str) -> Iterator[W
     """
     if node is None:
         return
-    for field, child in node.known.items():
-        yield column(name(field), child)
+    for own, child in node.known.items():
+        yield column(name(own), child)
     yield from unnamed(node)
 
 

@@ -103,11 +103,11 @@ def clickhouse(table: SinkDataset) -> Iterator[WrittenColumn]:
     for name, node in value.known.items():
         if not table.columns:
             yield from tree(node, name)
-        elif name in table.columns or evolves:
+        elif table.existing(name) or evolves:
             yield column(name, node)
         else:
             # Columns of a nested type are named for their parent.
-            yield from (item for item in tree(node, name) if item.path in table.columns)
+            yield from (item for item in tree(node, name) if table.existing(item.path))
     yield from unnamed(value)
 
 

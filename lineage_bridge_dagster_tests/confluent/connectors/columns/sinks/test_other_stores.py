@@ -138,6 +138,12 @@ def test_cassandra_writes_what_is_mapped(mapping: str, query: str, expected: dic
             {"_id": "key.k value.c", "a.b": "value.a.b", "c": "value.c"},
         ),
         (
+            "elastic7.ElasticSinkConnector",
+            "INSERT INTO i SELECT a.b, c AS x FROM t WITHSTRUCTURE",
+            "elasticsearch://h:9200/i",
+            {"_id": "", "a.b": "value.a.b", "x": "value.c"},
+        ),
+        (
             "mongodb.sink.MongoSinkConnector",
             "UPSERT INTO m SELECT c FROM t PK c, d",
             "mongodb://h:27017/db.m",

@@ -23,6 +23,12 @@ _PLACED = {"id": "value.id", "name": "value.name"}
         ),
         ({"pk.mode": "record_key", "pk.fields": "id"}, "id tenant", {"id": "key.id", "name": "value.name"}),
         ({"pk.mode": "record_key", "pk.fields": "k"}, PRIMITIVE, {"k": "key", **_PLACED}),
+        ({"pk.mode": "record_key", "pk.fields": "k"}, OPEN, {"k": "key", **_PLACED}),
+        (
+            {"pk.mode": "record_key", "pk.fields": "k", "key.converter": "x.AvroConverter"},
+            OPEN,
+            {"k": "?", **_PLACED},
+        ),
         ({"pk.mode": "record_key", "pk.fields": "a,b"}, PRIMITIVE, {"*": "?", **_PLACED}),
         ({"pk.mode": "record_key", "pk.fields": "no"}, "id", {"no": "?", **_PLACED}),
         ({"pk.mode": "record_value", "pk.fields": "id", "fields.whitelist": "name"}, "", _PLACED),
