@@ -6,7 +6,7 @@ The names of `__all__` are the public API, see docs/api.md; everything else may 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lineage_bridge_dagster.api import chains, discover, push, sql_lineage
+    from lineage_bridge_dagster.api import chains, connector_lineage, discover, push, sql_lineage
     from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
     from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
     from lineage_bridge_dagster.collector.assets.component import InventoryCollectorComponent
@@ -31,6 +31,7 @@ __all__ = [
     "SparkResource",
     "TopicToIcebergComponent",
     "chains",
+    "connector_lineage",
     "discover",
     "push",
     "sql_lineage",
@@ -50,6 +51,7 @@ _MODULES = {
     "SparkResource": "lineage_bridge_dagster.spark.session",
     "TopicToIcebergComponent": "lineage_bridge_dagster.topic_to_iceberg.component",
     "chains": "lineage_bridge_dagster.api",
+    "connector_lineage": "lineage_bridge_dagster.api",
     "discover": "lineage_bridge_dagster.api",
     "push": "lineage_bridge_dagster.api",
     "sql_lineage": "lineage_bridge_dagster.api",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.chains import Chain, chains_of
@@ -16,6 +16,10 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.push_results import PushReport, TableResult
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage
 from lineage_bridge_dagster.text import ReportLine
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.confluent.connectors.columns.report import ConnectorReport
+    from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
 
 def discover(last: Discovery | None = None, *, progress: ReportLine = lambda _line: None) -> Discovery:
@@ -87,6 +91,32 @@ def push(
         dry_run=dry_run,
         progress=progress,
     )
+
+
+def connector_lineage(
+    config: Mapping[str, str],
+    *,
+    topics: Sequence[str] = (),
+    schemas: Mapping[str, RegisteredSchema] | None = None,
+    tables: Mapping[str, Sequence[str]] | None = None,
+) -> ConnectorReport:
+    """Derive what a connector reads and writes from its configuration, to the column.
+
+    Args:
+        config: The configuration, as the Connect API returns it.
+        topics: All topics of its cluster, which expressions and prefixes are matched with.
+        schemas: Subject -> its latest schema.
+        tables: Dataset, named as in the answer -> the names of its columns.
+
+    Returns:
+        `lineage` has the topics and datasets; `columns.columns` each written column with those that it is
+        made of, and `columns.unknown` those of which that is not known, with the reason.
+    """
+    from lineage_bridge_dagster.confluent.connectors.columns.report import report_of
+    from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+
+    record = ConnectorRecord(config.get("name", ""), config=config)
+    return report_of(record, topics, (schemas or {}).items(), tables or {})
 
 
 def sql_lineage(

@@ -48,7 +48,7 @@ ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "sc
 ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
-ALLOWED["api"] = {"catalogs", "discovery", "lineage", "settings", "sql"}
+ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "settings", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = {

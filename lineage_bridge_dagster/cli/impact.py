@@ -91,7 +91,7 @@ def impact(
 
     if jsonl is not None:
         from lineage_bridge_dagster.impact.batch import report_lines
-        from lineage_bridge_dagster.impact.files import read_text
+        from lineage_bridge_dagster.lineage.files import read_text
 
         _write("".join(f"{line}\n" for line in report_lines(read_text(jsonl).splitlines())), output)
         return
@@ -160,9 +160,10 @@ def _analyze(
 
     from lineage_bridge_dagster.impact.analysis import impact as analyze
     from lineage_bridge_dagster.impact.analysis import impact_of_discovery
-    from lineage_bridge_dagster.impact.files import read_json, read_schema
+    from lineage_bridge_dagster.impact.files import read_schema
     from lineage_bridge_dagster.impact.stored import changed_names
     from lineage_bridge_dagster.impact.world import World
+    from lineage_bridge_dagster.lineage.files import read_json
     from lineage_bridge_dagster.lineage.graph_part import load_downstream
 
     before = {subject: read_schema(old, subject)} if old is not None else {}

@@ -7,6 +7,7 @@ import click
 from lineage_bridge_dagster.cli.chains import chains
 from lineage_bridge_dagster.cli.clean import clean
 from lineage_bridge_dagster.cli.collect import collect
+from lineage_bridge_dagster.cli.connectors import connectors
 from lineage_bridge_dagster.cli.doctor import doctor
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.iam_policy import iam_policy
@@ -45,6 +46,7 @@ for _command in (
     clean,
     collect,
     sql,
+    connectors,
     impact,
     topics,
     iam_policy,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from lineage_bridge_dagster.impact.change import (
 from lineage_bridge_dagster.impact.report import ImpactGap
 from lineage_bridge_dagster.impact.terraform import terraform_plan
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, World
+from lineage_bridge_dagster.lineage.files import read_json, read_text
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 
 _TYPES = {".avsc": AVRO, ".avro": AVRO, ".proto": PROTOBUF, ".json": JSON, ".jsonschema": JSON}
@@ -168,36 +168,6 @@ def schema_type(path: Path, text: str) -> str:
         if isinstance(document, Mapping) and document.get("type") in ("record", "enum", "fixed"):
             return AVRO
     return found
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file; `-` is stdin.
-
-    Raises:
-        ConfigurationError: It cannot be read, or is no JSON; the message says where.
-    """
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{path} is no JSON: {error}.") from error
-
-
-def read_text(path: Path) -> str:
-    """Read a file as UTF-8; `-` is stdin.
-
-    Raises:
-        ConfigurationError: It cannot be read.
-    """
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        return data.decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(
-            f"{path} is not UTF-8 (byte {error.start}).", hint="Convert it: iconv -t UTF-8"
-        ) from error
 
 
 def _setting(value: object) -> str:

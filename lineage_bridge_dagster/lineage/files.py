@@ -1,13 +1,15 @@
-"""Atomic writes of text files."""
+"""Text files: atomic writes, and reads with errors that say where."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -65,3 +67,33 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; `-` is stdin.
+
+    Raises:
+        ConfigurationError: It cannot be read, or is no JSON; the message says where.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{path} is no JSON: {error}.") from error
+
+
+def read_text(path: Path) -> str:
+    """Read a file as UTF-8; `-` is stdin.
+
+    Raises:
+        ConfigurationError: It cannot be read.
+    """
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{path} is not UTF-8 (byte {error.start}).", hint="Convert it: iconv -t UTF-8"
+        ) from error

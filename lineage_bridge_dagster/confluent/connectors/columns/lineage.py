@@ -170,11 +170,11 @@ class _Frame:
                 yield base, whole
             return
         for path, each in node.leaves():
-            if not each.open or (path and not each.sources and not each.unknown):
-                yield ".".join((base, *path)), replace(each, open=False)
+            if path:
+                yield ".".join((base, *path)), each
             elif role == "value":
                 # An open key is one of unknown columns, or null.
-                yield ".".join((base, *path)), RecordNode(unknown=each.unknown or _NO_FIELDS)
+                yield base, RecordNode(unknown=each.unknown or _NO_FIELDS)
 
 
 def _target(dataset: str, column: WrittenColumn) -> str:

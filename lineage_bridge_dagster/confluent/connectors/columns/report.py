@@ -1,0 +1,138 @@
+"""Configurations of connectors, as documents of JSON -> what they read and write, to the column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lineage_bridge_dagster.confluent.connectors.columns.lineage import ConnectorColumns, connector_columns
+from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.resolve import resolve
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema
+
+_ROLES = ("key", "value")
+_LISTS = ("topics_read", "topics_written", "datasets_read", "datasets_written")
+
+
+@dataclass(frozen=True)
+class ConnectorReport:
+    """What a connector reads and writes.
+
+    Attributes:
+        lineage: Topics and datasets, and which are made of which.
+        columns: Columns, and what they are made of.
+    """
+
+    lineage: ConnectorLineage
+    columns: ConnectorColumns
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as values of JSON; `columns` and `unknown` by the names of written columns."""
+        found = {name: list(getattr(self.lineage, name)) for name in _LISTS}
+        return {
+            "direction": self.lineage.direction,
+            **found,
+            "pairs": [list(pair) for pair in self.lineage.pairs],
+            "columns": {name: sorted(sources) for name, sources in self.columns.columns.items()},
+            "unknown": dict(self.columns.unknown),
+            "warnings": list(self.lineage.warnings),
+        }
+
+
+def connector_report(document: Mapping[str, Any]) -> ConnectorReport:
+    """Report on one configuration.
+
+    Args:
+        document: An object with `config`, and any of `name`, `type` (`source` or `sink`),
+            `topics_in_cluster` (names), `schemas` (objects with `subject`, `type`, `schema` and `references`)
+            and `tables` (dataset -> names of its columns). The settings alone will do.
+
+    Raises:
+        LineageBridgeError: It has another form.
+    """
+    try:
+        config = document.get("config", document)
+        record = ConnectorRecord(
+            str(document.get("name") or config.get("name", "")),
+            str(document.get("type", "") if "config" in document else ""),
+            config={str(key): str(value) for key, value in config.items() if value is not None},
+        )
+        schemas = [(each["subject"], _schema(each)) for each in document.get("schemas", ())]
+        tables = {name: list(map(str, columns)) for name, columns in (document.get("tables") or {}).items()}
+        topics = [str(name) for name in document.get("topics_in_cluster", ())]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise LineageBridgeError(
+            f"It holds no configuration of a connector: {error!r}.",
+            hint='Give {"config": {...}} with topics_in_cluster, schemas and tables, or the settings alone.',
+        ) from error
+    return report_of(record, topics, schemas, tables)
+
+
+def report_of(
+    connector: ConnectorRecord,
+    topics: Sequence[str],
+    schemas: Iterable[tuple[str, RegisteredSchema]],
+    tables: Mapping[str, Sequence[str]],
+) -> ConnectorReport:
+    """Report on one connector.
+
+    Args:
+        connector: As the Connect API lists it.
+        topics: All topics of its cluster.
+        schemas: Subjects with their latest schemas.
+        tables: Dataset -> the columns that a catalog tells, nested ones as `address.city`.
+    """
+    existing = ExistingTopics.of(topics)
+    lineage = resolve(connector, existing)
+    found = connector_columns(
+        Config(connector.config), lineage, existing, topic_schemas(schemas, existing), tables
+    )
+    return ConnectorReport(lineage, found)
+
+
+def topic_schemas(
+    subjects: Iterable[tuple[str, RegisteredSchema]], topics: ExistingTopics
+) -> dict[tuple[str, str], RegisteredSchema]:
+    """Topic and role -> schema, by subjects named `{topic}-key`, `{topic}-value` or `{topic}-{record}`."""
+    found: dict[tuple[str, str], RegisteredSchema] = {}
+    by_record: dict[tuple[str, str], RegisteredSchema] = {}
+    for subject, schema in subjects:
+        topic, _, role = subject.rpartition("-")
+        if role in _ROLES and (topic in topics or not len(topics)):
+            found[topic, role] = schema
+            continue
+        prefixes = [subject[:at] for at, character in enumerate(subject) if character == "-"]
+        owner = next((name for name in reversed(prefixes) if name in topics), None)
+        if owner is not None:
+            by_record.setdefault((owner, "value"), schema)
+    return {**by_record, **found}
+
+
+def report_lines(lines: Iterable[str]) -> Iterator[str]:
+    """A report for each line that is not empty, with its `id`, in the same order.
+
+    That of a line that is not understood is `{"id", "error"}`.
+    """
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        name: object = number
+        try:
+            document = json.loads(line)
+            name = document.get("id", number) if isinstance(document, dict) else number
+            result = connector_report(document).to_json()
+        except (LineageBridgeError, ValueError) as error:
+            result = {"error": str(error)}
+        yield json.dumps({"id": name, **result}, ensure_ascii=False)
+
+
+def _schema(document: Mapping[str, Any]) -> RegisteredSchema:
+    references = tuple((str(each["name"]), str(each["schema"])) for each in document.get("references", ()))
+    return RegisteredSchema(
+        0, str(document["schema"]), str(document.get("type") or AVRO), references=references
+    )
