@@ -13,7 +13,7 @@ from lineage_bridge_dagster.impact.report import ImpactGap, PathStep
 from lineage_bridge_dagster.impact.schema_diff import schema_deltas
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeRef, World
 from lineage_bridge_dagster.schemas.compatibility import Violation, check
-from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 
 Seed = tuple[NodeRef, list[NodeDelta], bool]
 """Where a walk starts, with what, and whether it stays there."""
@@ -62,8 +62,6 @@ class Registration:
             path = (PathStep(topic, column),)
             yield topic, [NodeDelta(DeltaKind.BROKEN, column, reason, path=path)], True
             return
-        if new.type == JSON and kept.latest is not None and self.world.compatibility_of(subject) != "NONE":
-            self._gap(topic, f"whether the registry takes the new version of {subject} is not judged")
         versions = (*before.versions, replace(new, version=old.version + 1 if old else 1))
         subjects = {**self.world.schemas, subject: SubjectSchemas(subject, versions)}
         self.world = replace(self.world, schemas=subjects)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from lineage_bridge_dagster.schemas.compatibility.avro_resolution import avro_violations
 from lineage_bridge_dagster.schemas.compatibility.avro_schema import AvroSchema, parse_avro
+from lineage_bridge_dagster.schemas.compatibility.json_diff import json_violations
+from lineage_bridge_dagster.schemas.compatibility.json_shapes import json_shape
 from lineage_bridge_dagster.schemas.compatibility.protobuf_diff import protobuf_violations
 from lineage_bridge_dagster.schemas.compatibility.protobuf_types import ProtobufTypes
 from lineage_bridge_dagster.schemas.compatibility.violation import (
@@ -17,7 +19,7 @@ from lineage_bridge_dagster.schemas.compatibility.violation import (
 )
 from lineage_bridge_dagster.schemas.errors import SchemaError
 from lineage_bridge_dagster.schemas.protobuf_files import InvalidProtobufError, descriptors
-from lineage_bridge_dagster.schemas.schemas import AVRO, PROTOBUF, RegisteredSchema
+from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
 
 _TRANSITIVE = "_TRANSITIVE"
 _DIRECTIONS = ("NONE", "BACKWARD", "FORWARD", "FULL")
@@ -29,6 +31,8 @@ def check(
     new: str,
     old_versions: Sequence[RegisteredSchema] = (),
     references: Sequence[tuple[str, str]] = (),
+    *,
+    lenient: bool = False,
 ) -> CompatibilityVerdict:
     """Judge whether a subject takes a new version.
 
@@ -41,6 +45,7 @@ def check(
         new: The text of the version.
         old_versions: The versions so far, oldest first.
         references: The schemas that the version uses: name -> text, those that others need first.
+        lenient: Whether the subject's compatibility policy is `LENIENT`; it concerns JSON Schemas only.
 
     Raises:
         SchemaError: The level is unknown, or a version so far is no valid schema.
@@ -58,14 +63,24 @@ def check(
         return CompatibilityVerdict(level, (found,))
     versions = old_versions if level.endswith(_TRANSITIVE) else old_versions[-1:]
     for old in reversed(versions if direction != "NONE" else ()):
-        violations = tuple(each._replace(version=old.version) for each in _violations(direction, schema, old))
+        violations = tuple(
+            each._replace(version=old.version)
+            for each in _violations(direction, schema, old, lenient=lenient)
+        )
         if violations:
             return CompatibilityVerdict(level, violations)
     return CompatibilityVerdict(level)
 
 
-def unreadable(reader: RegisteredSchema, writer: RegisteredSchema) -> list[Violation]:
+def unreadable(
+    reader: RegisteredSchema, writer: RegisteredSchema, *, lenient: bool = False
+) -> list[Violation]:
     """What of the records of one schema a reader with another does not read, by the registry's rules.
+
+    Args:
+        reader: The schema to read with.
+        writer: The schema to write with.
+        lenient: As of `check`.
 
     Raises:
         SchemaError: One of them is no valid schema.
@@ -79,6 +94,8 @@ def unreadable(reader: RegisteredSchema, writer: RegisteredSchema) -> list[Viola
     try:
         if reader.type == AVRO:
             return avro_violations(*(_avro(each) for each in (reader, writer)))
+        if reader.type == JSON:
+            return json_violations(*(json_shape(each) for each in (reader, writer)), lenient=lenient)
         if reader.type == PROTOBUF:
             return protobuf_violations(*(ProtobufTypes.of(each) for each in (reader, writer)))
     except InvalidSchema as error:
@@ -89,11 +106,13 @@ def unreadable(reader: RegisteredSchema, writer: RegisteredSchema) -> list[Viola
     return []
 
 
-def _violations(direction: str, new: RegisteredSchema, old: RegisteredSchema) -> Iterator[Violation]:
+def _violations(
+    direction: str, new: RegisteredSchema, old: RegisteredSchema, *, lenient: bool
+) -> Iterator[Violation]:
     if direction in ("BACKWARD", "FULL") or new.type != old.type:
-        yield from unreadable(new, old)
+        yield from unreadable(new, old, lenient=lenient)
     if direction in ("FORWARD", "FULL") and new.type == old.type:
-        yield from unreadable(old, new)
+        yield from unreadable(old, new, lenient=lenient)
 
 
 def _validate(schema: RegisteredSchema) -> None:
@@ -104,6 +123,8 @@ def _validate(schema: RegisteredSchema) -> None:
     """
     if schema.type == AVRO:
         parse_avro(schema.text, [text for _, text in schema.references])
+    if schema.type == JSON:
+        json_shape(schema)
     if schema.type == PROTOBUF:
         try:
             descriptors(schema)
