@@ -26,14 +26,10 @@ _ELEMENT = re.compile(
     rf"[(\[]\s*({_NAME})?\s*(?::\s*({_NAME})(?:\s*:\s*{_NAME})*)?\s*(?:\{{([^{{}}]*)\}})?\s*[)\]]"
 )
 _PATH = re.compile(rf"(?<![\w.`$])\$?({_NAME})((?:\s*\.\s*{_NAME})*)(?!\s*[\w`(])")
-_SET = re.compile(
-    r"\bSET\b(.*?)(?=\b(?:SET|MERGE|CREATE|MATCH|OPTIONAL|WITH|RETURN|UNWIND|FOREACH|DELETE|DETACH|REMOVE|CALL|ON)\b|$)",
-    re.IGNORECASE | re.DOTALL,
-)
 _CLAUSE = re.compile(
     r"\b(CREATE|MERGE|MATCH|WHERE|SET|WITH|UNWIND|RETURN|FOREACH|CALL|DELETE|REMOVE)\b", re.IGNORECASE
 )
-_ALIAS = re.compile(rf"\b(?:WITH|UNWIND)\b|({_NAME}(?:\s*\.\s*{_NAME})*)\s+AS\s+({_NAME})", re.IGNORECASE)
+_ALIAS = re.compile(rf"({_NAME}(?:\s*\.\s*{_NAME})*)\s+AS\s+({_NAME})", re.IGNORECASE)
 _ASSIGNED = re.compile(rf"\s*({_NAME})(?:\s*\.\s*({_NAME}))?\s*(\+?=)\s*(.+)\s*", re.DOTALL)
 
 Bound = Mapping[str, RecordNode | None]
@@ -93,11 +89,10 @@ def assigned(statement: str, bound: Bound) -> Iterator[WrittenColumn]:
 def _aliases(text: str, bound: Bound) -> Iterator[tuple[str, RecordNode | None]]:
     """The names of `UNWIND event.items AS item` and `WITH event.id AS id`."""
     for source, alias in _ALIAS.findall(text):
-        if alias:
-            first, *rest = [_plain(part) for part in source.split(".")]
-            node = bound.get(first)
-            if first in bound:
-                yield _plain(alias), node.at(*rest) if node is not None else None
+        first, *rest = [_plain(part) for part in source.split(".")]
+        node = bound.get(first)
+        if first in bound:
+            yield _plain(alias), node.at(*rest) if node is not None else None
 
 
 def _plain(name: str) -> str:

@@ -105,12 +105,24 @@ def _node(path: tuple[str, ...], record: ConnectRecord) -> RecordNode | None:
     return part.at(*rest) if part is not None else None
 
 
+def _flat(node: RecordNode) -> Iterator[tuple[tuple[str, ...], RecordNode]]:
+    """The fields of structures below each other; a list is a property as a whole."""
+    if not node.known or node.array:
+        yield (), node
+        return
+    for name, child in node.known.items():
+        for path, leaf in _flat(child):
+            yield (name, *path), leaf
+    if node.open:
+        yield (), node
+
+
 def _properties(
     element: GraphElement, record: ConnectRecord, used: set[tuple[str, ...]], *, is_rest: bool
 ) -> Iterator[WrittenColumn]:
     found: dict[str, WrittenColumn] = {}
     if element.everything and is_rest and record.value is not None:
-        for path, leaf in record.value.leaves():
+        for path, leaf in _flat(record.value):
             if leaf.open or not path:
                 found["*"] = WrittenColumn("*", unknown=leaf.unknown or NO_SCHEMA)
             elif (_VALUE, *path) not in used:
@@ -122,7 +134,7 @@ def _properties(
                 mapping.name, unknown=f"the record has no field {'.'.join(mapping.path)}"
             )
             continue
-        for path, leaf in node.leaves():
+        for path, leaf in _flat(node):
             name = ".".join((mapping.name, *path))
             found[name] = column(name, leaf)
     keys = {mapping.name for mapping in element.keys}

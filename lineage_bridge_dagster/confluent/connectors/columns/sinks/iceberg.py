@@ -25,17 +25,8 @@ def iceberg(table: SinkDataset) -> Iterator[WrittenColumn]:
     for item in tree(table.record.value):
         path = item.path
         if table.columns and not item.unknown:
-            path = _existing(table, path, any_case=any_case)
+            path = table.existing_path(path, any_case=any_case)
             if not path and not evolves:
                 # The connector skips the field.
                 continue
         yield WrittenColumn(path or item.path, item.sources, item.unknown)
-
-
-def _existing(table: SinkDataset, path: str, *, any_case: bool) -> str:
-    """A field as the table spells it; the catalog may only tell the column that it is in."""
-    if found := table.existing(path, any_case=any_case):
-        return found
-    top, dot, rest = path.partition(".")
-    found = table.existing(top, any_case=any_case) if dot else ""
-    return f"{found}.{rest}" if found else ""

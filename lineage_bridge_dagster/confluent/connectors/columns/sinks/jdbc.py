@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from lineage_bridge_dagster.confluent.connectors.columns.records import RecordNode
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
     ANY,
+    NO_COLUMN,
     SinkDataset,
     WrittenColumn,
     column,
@@ -28,7 +29,6 @@ _COORDINATES = ("__connect_topic", "__connect_partition", "__connect_offset")
 #: What names of converters, and of managed connectors' formats, say of keys that are structures.
 _STRUCTURED = ("avro", "json", "protobuf")
 _NOT_A_COLUMN = "the connector refuses a field that is itself a structure"
-_NO_COLUMN = "the table has no such column, and the connector may not add it"
 #: How databases spell a name without quotes, by the scheme of their datasets.
 _FOLDS = {dialect.rule.template.partition(":")[0]: dialect.fold for dialect in DIALECTS.values()}
 
@@ -117,7 +117,7 @@ def _placed(table: SinkDataset, item: WrittenColumn) -> WrittenColumn:
         # The connector compares names without case if they differ in nothing else.
         existing = table.existing(path, any_case=True)
         if not existing and not config.flag("auto.evolve"):
-            return WrittenColumn(path, unknown=item.unknown or _NO_COLUMN)
+            return WrittenColumn(path, unknown=item.unknown or NO_COLUMN)
         path = existing or path
     return WrittenColumn(path, item.sources, item.unknown)
 

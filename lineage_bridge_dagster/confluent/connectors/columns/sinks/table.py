@@ -14,6 +14,8 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 
 #: Stands for all names, in the path of a column whose name is not known.
 ANY = "*"
+#: Why a column is not known to be written.
+NO_COLUMN = "the table has no such column, and the connector may not add it"
 #: Why the fields of a record are not known.
 NO_SCHEMA = "the record has no schema that names its fields"
 NO_STRUCTURE = "the record's value is not a structure with fields"
@@ -61,6 +63,14 @@ class SinkDataset:
         """The name of a column as the catalog spells it; empty if there is none."""
         found = self._by_name.get(name) or (self._by_name.get(name.lower()) if any_case else "")
         return found if found and (any_case or found == name) else ""
+
+    def existing_path(self, path: str, *, any_case: bool = False) -> str:
+        """As `existing`, for a path, of which the catalog may only tell the column at its start."""
+        top, dot, rest = path.partition(".")
+        if (found := self.existing(path, any_case=any_case)) or not dot:
+            return found
+        found = self.existing(top, any_case=any_case)
+        return f"{found}.{rest}" if found else ""
 
 
 #: Yields the columns that a sink writes. It never raises on a configuration: what the configuration or the

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors.columns.records import RecordNode
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
     ANY,
+    NO_COLUMN,
     SinkDataset,
     WrittenColumn,
     column,
@@ -62,8 +63,9 @@ def bigquery(table: SinkDataset) -> Iterator[WrittenColumn]:
     config, record = table.config, table.record
     cleans = config.flag("sanitizeFieldNames") or config.flag("sanitize.field.names")
     name = sanitized if cleans else str
+    updates = config.get("auto.update.schemas").upper() in ("TRUE", "ADD NEW FIELDS")
     for item in tree(record.value, name=name):
-        yield _spelled(table, item)
+        yield _spelled(table, item, adds=updates or config.flag("allowNewBigQueryFields"))
     if data := config.get("kafkaDataFieldName"):
         yield from generated(*(f"{name(data)}.{part}" for part in _BIGQUERY_DATA))
     if key := config.get("kafkaKeyFieldName"):
@@ -73,9 +75,18 @@ def bigquery(table: SinkDataset) -> Iterator[WrittenColumn]:
             yield from tree(record.key, name(key), name)
 
 
-def _spelled(table: SinkDataset, item: WrittenColumn) -> WrittenColumn:
-    """A column as the table spells it: the store compares names without case."""
-    return WrittenColumn(table.existing(item.path, any_case=True) or item.path, item.sources, item.unknown)
+def _spelled(table: SinkDataset, item: WrittenColumn, *, adds: bool = True) -> WrittenColumn:
+    """A column as the table spells it: the store compares names without case.
+
+    Args:
+        table: Where it is written.
+        item: The column by the name of its field.
+        adds: Whether the connector adds columns that the table lacks.
+    """
+    path = table.existing_path(item.path, any_case=True)
+    if table.columns and not path and not adds:
+        return WrittenColumn(item.path, unknown=item.unknown or NO_COLUMN)
+    return WrittenColumn(path or item.path, item.sources, item.unknown)
 
 
 @writes("databricks")

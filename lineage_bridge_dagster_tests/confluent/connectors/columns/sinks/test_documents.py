@@ -275,8 +275,8 @@ def test_stores_of_documents_and_cells(
         (
             {"neo4j.pattern.topic.t": "User{!id, *, -secret}"},
             "id",
-            "name secret.x",
-            {"User.id": "key.id", "User.name": "value.name"},
+            "name secret.x rows[].x",
+            {"User.id": "key.id", "User.name": "value.name", "User.rows": "value.rows.x"},
         ),
         (
             {"neo4j.pattern.topic.t": "(:User{!uid})-[:BOUGHT{!day, price}]->(:Product{!sku, title})"},

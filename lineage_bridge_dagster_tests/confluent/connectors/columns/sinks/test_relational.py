@@ -164,6 +164,20 @@ def test_snowflake_writes_one_column_or_one_for_each_field(
             },
         ),
         (
+            {"connector.class": "BigQuerySink"},
+            "",
+            "ID a.b added",
+            "id A",
+            {"id": "value.ID", "A.b": "value.a.b", "added": "?"},
+        ),
+        (
+            {"connector.class": "BigQueryStorageSink", "auto.update.schemas": "ADD NEW FIELDS"},
+            "",
+            "added",
+            "id",
+            {"added": "value.added"},
+        ),
+        (
             {"connector.class": "DatabricksDeltaLakeSink"},
             "",
             "id a.b",
