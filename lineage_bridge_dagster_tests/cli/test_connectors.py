@@ -55,13 +55,17 @@ def test_json_has_topics_datasets_pairs_and_columns() -> None:
     }
 
 
-def test_configuration_alone_is_enough_and_what_is_not_known_has_a_reason() -> None:
-    found = json.loads(run("--json", stdin=json.dumps(DOCUMENT["config"])).stdout)
-    assert found["datasets_read"] == [ORDERS]
+def test_what_is_not_known_has_a_reason() -> None:
+    document = {key: value for key, value in DOCUMENT.items() if key != "tables"}
+    found = json.loads(run("--json", stdin=json.dumps(document)).stdout)
     assert found["columns"] == {"topic:pg_orders.value.amount": [f"{ORDERS}.total"]}
     assert found["unknown"] == {
         "topic:pg_orders.value": "no schema is registered, and no other evidence names its fields"
     }
+
+
+def test_settings_alone_are_enough() -> None:
+    assert json.loads(run("--json", stdin=json.dumps(DOCUMENT["config"])).stdout)["datasets_read"] == [ORDERS]
 
 
 def test_each_line_has_a_report_or_an_error() -> None:
