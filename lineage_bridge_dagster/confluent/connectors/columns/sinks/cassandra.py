@@ -1,13 +1,13 @@
 """Tables of Apache Cassandra and ScyllaDB, by the connectors of DataStax, Confluent and ScyllaDB.
 
-Sources: `Mapping.g4` and the sample configuration of datastax/kafka-sink; `ScyllaDbSinkTask` and `Workflow`
-of scylladb/kafka-connect-scylladb.
+Sources: `Mapping.g4` and the sample configuration of datastax/kafka-sink; `ScyllaDbSchemaBuilder` and
+`TopicConfigs` of scylladb/kafka-connect-scylladb; "Cassandra Sink Connector" of Confluent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors.columns.records import ConnectRecord
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
@@ -87,16 +87,11 @@ def _mapped(path: str, field: str, record: ConnectRecord) -> WrittenColumn:
 
 
 @writes("cassandra", "scylladb")
-def keyed(table: SinkDataset) -> Iterator[WrittenColumn]:
-    """The fields of the key, which are the primary key, and the other fields of the value.
+def by_value(table: SinkDataset) -> Iterable[WrittenColumn]:
+    """The fields of the value, which has those of the key, too: the key only tells the primary key.
 
     A mapping of ScyllaDB's sink, `topic.{topic}.{keyspace}.{table}.mapping`, is as that of DataStax's.
     """
     keyspace, _, name = table.dataset.rpartition("/")[2].partition(".")
-    if table.config.get(f"topic.{table.topic}.{keyspace}.{name}.mapping"):
-        yield from datastax(table)
-        return
-    keys = [*row(table.record.key)]
-    yield from keys
-    names = {item.path for item in keys}
-    yield from (item for item in row(table.record.value) if item.path not in names)
+    mapped = table.config.get(f"topic.{table.topic}.{keyspace}.{name}.mapping")
+    return datastax(table) if mapped else row(table.record.value)

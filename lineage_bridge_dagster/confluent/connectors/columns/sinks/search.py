@@ -59,8 +59,11 @@ def _timestamp(table: SinkDataset) -> WrittenColumn | None:
         return None
     value = table.record.value
     names = config.items("data.stream.timestamp.field")
-    if not names:
+    has_own = value is not None and _TIMESTAMP in value.known
+    if not names and not (has_own and config.flag("data.stream.enabled")):
         return WrittenColumn(_TIMESTAMP)
+    # The connector for OpenSearch keeps the record's own.
+    names = names or [_TIMESTAMP]
     found = next((node for name in names if value is not None and (node := value.at(name)) is not None), None)
     return column(_TIMESTAMP, found, f"the record has none of {', '.join(names)}")
 

@@ -244,6 +244,23 @@ def test_mongodb_applies_a_handler_of_changes(
         ),
         ({"connector.class": "OpenSearchSink"}, "", "a", {"a": "value.a"}),
         (
+            {
+                "connector.class": "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
+                "key.ignore": "true",
+                "key.ignore.id.strategy": "record.key",
+                "data.stream.enabled": "true",
+            },
+            PRIMITIVE,
+            "@timestamp",
+            {"_id": "key", "@timestamp": "value.@timestamp"},
+        ),
+        (
+            {"connector.class": "io.confluent.connect.cassandra.CassandraSinkConnector"},
+            "id",
+            "id a",
+            {"id": "value.id", "a": "value.a"},
+        ),
+        (
             {"connector.class": "BigTableSink", "row.key.definition": "a,b"},
             "a b c",
             "f.q g.h.i plain",
