@@ -81,20 +81,18 @@ def _statements(table: SinkDataset, *keys: str) -> list[KcqlStatement]:
 
 def _selected(statement: KcqlStatement, record: ConnectRecord) -> Iterator[tuple[str, RecordNode | None]]:
     """The fields that a statement selects, by their names."""
-    ignored = {*statement.ignored}
     for item in map(SelectedField.of, statement.fields):
         if item.path[-1] != "*":
-            yield (
-                (".".join(item.path) if statement.nested and not item.alias else item.name),
-                item.node(record),
-            )
+            is_nested = statement.nested and not item.alias
+            yield ".".join(item.path) if is_nested else item.name, item.node(record)
             continue
         whole = SelectedField(item.path[:-1] or (_VALUE,)).node(record)
         if whole is None:
             continue
-        for name, node in whole.known.items():
-            if name not in ignored:
-                yield name, node
+        for ignored in map(SelectedField.of, statement.ignored):
+            if whole.at(*ignored.path) is not None:
+                whole = whole.with_field(ignored.path, None)
+        yield from whole.known.items()
         if whole.open or not whole.is_struct:
             yield "*", whole
 

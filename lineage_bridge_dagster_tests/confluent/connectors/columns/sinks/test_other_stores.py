@@ -133,9 +133,15 @@ def test_cassandra_writes_what_is_mapped(mapping: str, query: str, expected: dic
         ),
         (
             "elastic7.ElasticSinkConnector",
-            "INSERT INTO i SELECT * FROM t IGNORE d PK c, _key.k",
+            "INSERT INTO i SELECT * FROM t IGNORE d, a.no PK c, _key.k",
             "elasticsearch://h:9200/i",
             {"_id": "key.k value.c", "a.b": "value.a.b", "c": "value.c"},
+        ),
+        (
+            "mongodb.sink.MongoSinkConnector",
+            "INSERT INTO m SELECT * FROM t IGNORE a.b, c",
+            "mongodb://h:27017/db.m",
+            {"_id": "", "d": "value.d"},
         ),
         (
             "elastic7.ElasticSinkConnector",
