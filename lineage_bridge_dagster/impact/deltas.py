@@ -11,7 +11,7 @@ from lineage_bridge_dagster.impact.world import NodeRef
 
 
 class DeltaKind(StrEnum):
-    """What differs. The last seven concern the registered schema of a topic, the others its records."""
+    """What differs. Those after `DELETES_LOST` concern the schema of a topic, the others its records."""
 
     ROWS_LOST = "rows lost"
     NULLED = "nulled"
@@ -24,7 +24,9 @@ class DeltaKind(StrEnum):
     TYPE = "type"
     REQUIRED = "required"
     NULLABLE = "nullable"
-    SYMBOLS = "symbols"
+    RENUMBERED = "renumbered"
+    UNSEEN = "unseen"
+    MISREAD = "misread"
     UNREADABLE = "unreadable"
 
 
@@ -33,6 +35,7 @@ VERDICTS: Mapping[DeltaKind, Verdict] = {
     DeltaKind.ROWS_LOST: Verdict.LOSES_DATA,
     DeltaKind.NULLED: Verdict.LOSES_DATA,
     DeltaKind.REMOVED: Verdict.LOSES_DATA,
+    DeltaKind.RENUMBERED: Verdict.LOSES_DATA,
     DeltaKind.MEANING: Verdict.CHANGES_MEANING,
     DeltaKind.TYPE: Verdict.CHANGES_TYPE,
     DeltaKind.REQUIRED: Verdict.CHANGES_TYPE,
@@ -40,6 +43,9 @@ VERDICTS: Mapping[DeltaKind, Verdict] = {
     DeltaKind.ADDED: Verdict.GAINS_COLUMN,
 }
 """The verdict on the node itself; the other kinds have none, and only readers tell what they do."""
+
+OF_OLD_READERS = frozenset({DeltaKind.RENUMBERED, DeltaKind.UNSEEN, DeltaKind.MISREAD, DeltaKind.UNREADABLE})
+"""What only readers notice that read with an older schema than the one of each record."""
 
 
 _OF_SCHEMA = frozenset(DeltaKind) - {

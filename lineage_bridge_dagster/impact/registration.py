@@ -8,7 +8,7 @@ from dataclasses import replace
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.impact.change import CompatibilityChange
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
-from lineage_bridge_dagster.impact.old_readers import unreadable
+from lineage_bridge_dagster.impact.old_readers import reader_deltas
 from lineage_bridge_dagster.impact.report import ImpactGap, PathStep
 from lineage_bridge_dagster.impact.schema_diff import schema_deltas
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeRef, World
@@ -91,10 +91,7 @@ class Registration:
             yield from schema_deltas(old, new)
         except LineageBridgeError as error:
             self._gap(topic, f"the new schema of {subject} is not understood: {error.message}")
-        if old.type != new.type:
-            yield NodeDelta(DeltaKind.UNREADABLE, None, f"records are {new.type} now, and not {old.type}")
-        elif (problem := unreadable(old, new)) is not None:
-            yield NodeDelta(DeltaKind.UNREADABLE, problem.column, problem.reason)
+        yield from reader_deltas(old, new)
 
     def _gap(self, topic: NodeRef, reason: str) -> None:
         self._gaps.append(ImpactGap(topic, reason))

@@ -1,8 +1,8 @@
 """Two versions of a registered schema -> what differs between their columns. Pure.
 
 Fields are those of the table that a topic has in Flink and in Iceberg, so what changes no column is no
-difference: documentation, namespaces, defaults, bounds, new symbols. A field with another name is one gone
-and one new.
+difference: documentation, namespaces, defaults, bounds, symbols of enums. A field with another name is one
+gone and one new.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from google.protobuf.descriptor_pb2 import DescriptorProto
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.schemas.columns import own_type
+from lineage_bridge_dagster.schemas.compatibility.protobuf_types import SCALAR_KIND
 from lineage_bridge_dagster.schemas.protobuf_files import descriptors
 from lineage_bridge_dagster.schemas.protobuf_messages import all_messages, record_message
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
@@ -30,23 +32,23 @@ class SchemaField(NamedTuple):
 
     Attributes:
         type: The type of its column, without those of its own fields.
-        precision: The digits of a timestamp's seconds, which Flink has in its type and Iceberg has not.
+        precision: What the type of the column does not tell: the digits of a time's seconds as `(3)`, the
+            bytes of a fixed as `[16]`.
         nullable: Whether it may be null.
         default: Whether it has a default, so that older records need not have it.
-        symbols: Those of an enum.
-        any_symbol: Whether the enum has a default, which stands for symbols that it does not have.
         aliases: Other names by which a reader finds the field.
-        tag: The number of a Protobuf field, by which readers know it; 0 of other formats.
+        wire: The numbers of a Protobuf field and of those around it, by which readers know it, as `3/1`;
+            empty of other formats.
+        wire_kind: How Protobuf writes the field.
     """
 
     type: str
     precision: str = ""
     nullable: bool = True
     default: bool = False
-    symbols: frozenset[str] = frozenset()
-    any_symbol: bool = False
     aliases: frozenset[str] = frozenset()
-    tag: int = 0
+    wire: str = ""
+    wire_kind: str = ""
 
 
 def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
@@ -75,18 +77,21 @@ def schema_deltas(old: RegisteredSchema, new: RegisteredSchema) -> list[NodeDelt
 
 
 def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> Iterator[NodeDelta]:
+    wires = {new.wire for new in after.values()} - {""}
     for name, old in before.items():
         new = after.get(name)
         if new is None:
             if not _within(name, before.keys() - after.keys()):
                 found = NodeDelta(DeltaKind.REMOVED, name, "the field no longer arrives")
-                yield replace(found, readable=old.tag > 0 and old.tag in _new_tags(name, before, after))
+                outer = name.rpartition(".")[0]
+                is_alias = any(joined(outer, alias) in after for alias in old.aliases)
+                members = [each.wire for inner, each in before.items() if inner.startswith(f"{name}.")]
+                numbers = {old.wire} if old.wire else set(members)  # A oneof has no number of its own.
+                yield replace(found, readable=is_alias or (bool(numbers) and numbers <= wires))
             continue
         if (old.type, old.precision) != (new.type, new.precision):
             kinds = (f"{old.type}{old.precision}", f"{new.type}{new.precision}")
             yield NodeDelta(DeltaKind.TYPE, name, f"{kinds[0]} becomes {kinds[1]}", old.type, new.type)
-        elif lost := old.symbols - new.symbols if new.symbols else ():
-            yield NodeDelta(DeltaKind.SYMBOLS, name, f"symbols {', '.join(sorted(lost))} are gone")
         if old.nullable != new.nullable:
             kind = DeltaKind.REQUIRED if old.nullable else DeltaKind.NULLABLE
             yield NodeDelta(kind, name, f"the field may {'no longer' if old.nullable else 'now'} be null")
@@ -103,12 +108,6 @@ _ADDED = {
     "default": "a field with a default is added",
     "required": "a required field is added",
 }
-
-
-def _new_tags(name: str, before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> set[int]:
-    """The numbers of the fields beside a field that are new, or have another name."""
-    outer = name.rpartition(".")[0]
-    return {of.tag for new, of in after.items() if new not in before and new.rpartition(".")[0] == outer}
 
 
 def _within(name: str, others: AbstractSet[str]) -> bool:
@@ -147,7 +146,7 @@ def _spelled(kind: IcebergType) -> str:
     """A type, without the fields of rows in it."""
     match kind:
         case Alternatives():
-            return f"union<{', '.join(spelled(each.field_type) for each in kind.fields)}>"
+            return f"union<{'|'.join(spelled(each.field_type) for each in kind.fields)}>"
         case StructType():
             return "struct"
         case ListType():
@@ -158,12 +157,12 @@ def _spelled(kind: IcebergType) -> str:
 
 
 def _avro_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
-    """What an Iceberg type does not tell of Avro's fields: defaults, symbols, digits of seconds."""
+    """What an Iceberg type does not tell of Avro's fields: defaults, aliases, digits of seconds."""
     named: dict[str, Any] = {}
     found: dict[str, SchemaField] = {}
 
     def visit(kind: Any, path: str, depth: int) -> Mapping[str, Any]:
-        """Visit a type, and return the one that tells symbols and logical types."""
+        """Visit a type, and return the one that tells logical types."""
         if isinstance(kind, str):
             kind = named.get(kind, named.get(kind.rpartition(".")[2], {}))
         if isinstance(kind, list):
@@ -183,15 +182,10 @@ def _avro_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
             inner = visit(each.get("type"), name, depth + 1)
             logical = str(inner.get("logicalType", ""))
             digits = "(3)" if logical in _MILLIS else "(6)" if "-micros" in logical else ""
-            symbols = frozenset(map(str, inner.get("symbols", ())))
-            found[name] = SchemaField(
-                "",
-                digits,
-                default="default" in each,
-                symbols=symbols,
-                any_symbol="default" in inner and bool(symbols),
-                aliases=frozenset(map(str, each.get("aliases", ()))),
-            )
+            if inner.get("type") == "fixed" and not logical:
+                digits = f"[{inner.get('size')}]"
+            aliases = frozenset(map(str, each.get("aliases", ())))
+            found[name] = SchemaField("", digits, default="default" in each, aliases=aliases)
         return kind
 
     visit(json.loads(schema.text), "", 0)
@@ -213,19 +207,23 @@ def _protobuf_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
     messages = all_messages(schema)
     found: dict[str, SchemaField] = {}
 
-    def visit(message: Any, path: str, depth: int) -> None:
+    def visit(message: DescriptorProto, path: str, wire: str, depth: int) -> None:
         for each in message.field:
             one_of = each.HasField("oneof_index") and not each.proto3_optional
             inside = joined(path, message.oneof_decl[each.oneof_index].name) if one_of else path
-            name = joined(inside, each.name)
-            found[name] = SchemaField("", default=True, tag=each.number)
+            name, number = joined(inside, each.name), f"{wire}/{each.number}" if wire else str(each.number)
             inner = messages.get(each.type_name)
+            if inner is not None and inner.options.map_entry:
+                kind, inner = "map", messages.get(inner.field[1].type_name)
+            else:
+                kind = SCALAR_KIND.get(each.type, "message")
+            found[name] = SchemaField("", default=True, wire=number, wire_kind=kind)
             if inner is not None and depth < MAX_DEPTH:
-                visit(inner, name, depth + 1)
+                visit(inner, name, number, depth + 1)
 
     record = record_message(schema)
     first = next(iter(descriptors(schema).file[-1].message_type), None)
     root = messages.get(f".{record}") if record else first
     if root is not None:
-        visit(root, "", 0)
+        visit(root, "", "", 0)
     return found

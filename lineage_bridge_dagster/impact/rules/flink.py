@@ -14,7 +14,8 @@ from lineage_bridge_dagster.impact.flows import FlowJob, Output
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
 from lineage_bridge_dagster.impact.world import NodeRef
 
-_LOST = frozenset({DeltaKind.REMOVED, DeltaKind.NULLED})
+_LOST = frozenset({DeltaKind.REMOVED, DeltaKind.NULLED, DeltaKind.RENUMBERED, DeltaKind.UNSEEN})
+_OTHER = frozenset({DeltaKind.MEANING, DeltaKind.MISREAD})
 
 
 def statement_reaction(
@@ -40,7 +41,7 @@ def statement_reaction(
         if delta.kind is DeltaKind.ROWS_LOST:
             found = silent(outputs, delta, "runs on without new input")
             reaction.add(found.own[0], found.outputs)
-        elif (delta.kind in _LOST and not delta.readable) or delta.kind is DeltaKind.MEANING:
+        elif (delta.kind in _LOST and not delta.readable) or delta.kind in _OTHER:
             passed = [(output.node, each) for output in outputs for each in _passed(output, topic, delta)]
             if passed:
                 lost = delta.kind in _LOST

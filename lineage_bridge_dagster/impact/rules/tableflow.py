@@ -2,8 +2,9 @@
 
 Sources: Confluent's page "Schemas with Tableflow"; the rules by which Schema Registry's own checks compare
 schemas for Iceberg, format version 2 (`IcebergComparison` of its logical types). A table takes a new optional
-column, int to long, float to double and a decimal of more digits; anything else stops it. In mode `UPSERT`,
-the records' key identifies rows, so no change of it is taken.
+column, int to long, float to double, a decimal of more digits and another branch of a union, which is a row
+of its branches; an enum is a string, whatever its symbols. Anything else stops it. In mode `UPSERT`, the
+records' key identifies rows, so no change of it is taken.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.deltas import OF_OLD_READERS, DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
 from lineage_bridge_dagster.impact.world import TableflowTable
 
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _CONTAINERS = ("list<", "map<")
+_UNION = "union<"
 _PASSED = frozenset({DeltaKind.ROWS_LOST, DeltaKind.NULLED, DeltaKind.MEANING})
 
 
@@ -62,17 +64,16 @@ def is_promotion(before: str, after: str) -> bool:
                 keys = [text.partition(", ") for text in inner]
                 return keys[0][0] == keys[1][0] and is_promotion(keys[0][2], keys[1][2])
             return is_promotion(*inner)
+    if before.startswith(_UNION) and after.startswith(_UNION):
+        branches = [text.removeprefix(_UNION).removesuffix(">").split("|") for text in (before, after)]
+        return set(branches[0]) <= set(branches[1])
     return before == after or (before, after) in {("int", "long"), ("float", "double")}
 
 
 def _problem(table: TableflowTable, delta: NodeDelta) -> str:
     """Why a table does not take what differs; empty if it does."""
     stops = "materialization stops"
-    if (
-        delta.is_key
-        and table.mode == "UPSERT"
-        and delta.kind not in (DeltaKind.UNREADABLE, DeltaKind.SYMBOLS)
-    ):
+    if delta.is_key and table.mode == "UPSERT" and delta.kind not in OF_OLD_READERS:
         return f"the record's key identifies the table's rows, and it changes: {stops}"
     match delta.kind:
         case DeltaKind.REMOVED:
@@ -85,8 +86,6 @@ def _problem(table: TableflowTable, delta: NodeDelta) -> str:
             return f"{delta.before} to {delta.after} is no promotion of Iceberg's: {stops}"
         case DeltaKind.REQUIRED:
             return f"{delta.column} changes from nullable to non-nullable: {stops}"
-        case DeltaKind.SYMBOLS:
-            return f"{delta.reason}, and rows may hold them: {stops}"
         case DeltaKind.UNREADABLE if delta.column is None:
             return f"{delta.reason}: {stops}"
         case DeltaKind.TOMBSTONES if table.mode == "APPEND" and table.on_error == "SUSPEND":

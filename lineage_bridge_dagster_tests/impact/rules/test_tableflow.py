@@ -49,8 +49,11 @@ def judged(judge: Judge, before: Any, after: Any) -> tuple[Any, Any]:
         (
             {"type": "enum", "name": "E", "symbols": ["A", "B"]},
             {"type": "enum", "name": "E", "symbols": ["A"]},
-            "breaks",
+            "",
         ),
+        (["null", "int", "string"], ["null", "int", "string", "boolean"], "changes_type"),
+        (["null", "int", "string"], ["null", "long", "string"], "breaks"),
+        ("int", ["null", "int", "string"], "breaks"),
         ({"type": "enum", "name": "E", "symbols": ["A"]}, "string", ""),
         (
             {"type": "long", "logicalType": "timestamp-millis"},
