@@ -16,6 +16,7 @@ from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
 from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import EXPRESSIONS
 from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetched, fetch
 from lineage_bridge_dagster.confluent.graph.builder import Builder
+from lineage_bridge_dagster.confluent.graph.connector_columns import add_connector_columns
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
 from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.flink import add_jobs
@@ -110,6 +111,7 @@ def discover(
     for environment in fetched.environments:
         add_schemas(builder, environment.environment, environment.schemas)
         add_topic_schemas(builder, environment.environment, environment.schemas)
+    add_connector_columns(builder)
     if texts is not None:
         with _running(parser) as flink:
             add_columns(builder, texts, flink, cache)

@@ -1,8 +1,8 @@
 """Column lineage: which columns feed the columns of a topic or a table.
 
-The nodes of Flink jobs and ksqlDB queries hold the column lineage of their statements. The rest follows from
-the graph: a mirror topic has its source's columns, and an Iceberg table has its topic's fields, in Glue's
-spelling.
+The nodes of connectors, Flink jobs and ksqlDB queries hold the column lineage of their configurations and
+statements. The rest follows from the graph: a mirror topic has its source's columns, and an Iceberg table has
+its topic's fields, in Glue's spelling.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, ProcessNode, TopicNode
 from lineage_bridge_dagster.lineage.upstream import walk
 
 #: Attribute of a process's node: `{"topics": [node id], "columns": [[topic, column, sources], ...]}`, with
@@ -212,7 +212,7 @@ class ColumnIndex:
         self._by_topic: dict[str, dict[str, list[ColumnFlow]]] = {}
         self._writers: dict[str, set[str]] = {}
         self._further: dict[str, set[str]] = {}
-        for job in (*graph.of_type(NodeType.FLINK_JOB), *graph.of_type(NodeType.KSQLDB_QUERY)):
+        for job in graph.of_kind(ProcessNode):
             for topic in further_columns_of(job):
                 self._further.setdefault(topic, set()).add(job.node_id)
             for flow in flows_of(job):

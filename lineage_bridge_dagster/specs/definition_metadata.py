@@ -123,8 +123,8 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
         if topic.schema_registry_url and not topic.schema_subject:
             # None or several: an input has to name one.
             own["schema_subjects"] = JsonMetadataValue(list(topic.schema_subjects))
-    elif node.node_type in (NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY):
-        # A statement is never materialized: its definition is the only place to show this.
+    elif node.node_type in PROCESSES:
+        # A process is never materialized: its definition is the only place to show this.
         graph = context.view.graph
         flows = [flow for flow in flows_of(node) if flow.column.node_id in graph]
         further = {topic: why for topic, why in further_columns_of(node).items() if topic in graph}

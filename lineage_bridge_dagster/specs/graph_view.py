@@ -72,11 +72,11 @@ class GraphView:
         return ColumnTargets(flow for node in self.graph.nodes.values() for flow in self.column_flows(node))
 
     def column_flows(self, node: Node) -> list[ColumnFlow]:
-        """The flows into the columns of a table or a topic, as far as they are known."""
+        """The flows into the columns of a table, a topic or a dataset, as far as they are known."""
         if takes_lineage(node):
             copied = None if isinstance(node, GlueTableNode) else self.copied_topic(node)
             return self.columns.table(node, [copied] if copied else self.topics_of(node))
-        if node.node_type == NodeType.KAFKA_TOPIC:
+        if node.node_type in (NodeType.KAFKA_TOPIC, NodeType.EXTERNAL_DATASET):
             return list(self.columns.topic(node.node_id).values())
         return []
 

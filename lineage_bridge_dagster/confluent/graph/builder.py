@@ -14,6 +14,7 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.org import Environment
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage
 from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.subjects import Conventions, SubjectIndex, SubjectMatch
 from lineage_bridge_dagster.lineage import ids
@@ -65,6 +66,7 @@ class Builder:
         conventions: How connectors and Flink's tables name the subjects of topics, by the topic's node id.
         subjects: The registered schemas of each environment, once they are added.
         schemas: The registered schemas of each topic that has any, by its node id.
+        connectors: What each connector reads and writes, by its node id.
     """
 
     now: str
@@ -76,6 +78,7 @@ class Builder:
     conventions: dict[str, Conventions] = field(default_factory=dict)
     subjects: dict[str, SubjectIndex] = field(default_factory=dict)
     schemas: dict[str, list[SubjectMatch]] = field(default_factory=dict)
+    connectors: dict[str, ConnectorLineage] = field(default_factory=dict)
 
     def add_node(self, node_id: str, kind: NodeType, name: str, scope: Scope, **fields: Any) -> Node:
         """Add a node with its scope and time; empty attributes are omitted."""

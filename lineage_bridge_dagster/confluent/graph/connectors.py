@@ -110,6 +110,7 @@ def _add(
     warnings = list(lineage.warnings)
     if absent := [*not_read, *not_written]:
         warnings.append(absent_warning(absent, place.cluster.label))
+    builder.connectors[node_id] = lineage
     builder.add_node(
         node_id,
         NodeType.CONNECTOR,

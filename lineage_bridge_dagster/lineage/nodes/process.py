@@ -19,6 +19,10 @@ class ProcessNode(Node):
     state: str = attribute(Api.CONNECT, Api.KSQLDB)
     #: How its edges are known, `Evidence` joined by `+`.
     evidence: str = attribute(Api.CONNECT, Api.FLINK, Api.KSQLDB)
+    #: See `columns`, which reads and writes it.
+    column_lineage: Mapping[str, Any] = attribute(
+        Api.CONNECT, Api.FLINK, Api.KSQLDB, holds=Holds.COLUMN_NAMES, in_details=False
+    )
 
 
 @kind(NodeType.CONNECTOR)
@@ -52,10 +56,6 @@ class StatementNode(ProcessNode):
         holds=Holds.FORMATTED_STATEMENT,
         in_details=False,
         otherwise=lambda statement: statement.sql,
-    )
-    #: See `columns`, which reads and writes it.
-    column_lineage: Mapping[str, Any] = attribute(
-        Api.FLINK, Api.KSQLDB, holds=Holds.COLUMN_NAMES, in_details=False
     )
 
 

@@ -7,9 +7,12 @@ A transform is a function from record to record, declared for its classes with `
 from importlib import import_module
 from pkgutil import iter_modules
 
-from lineage_bridge_dagster.confluent.connectors.columns.transforms.chain import transformed
+from lineage_bridge_dagster.confluent.connectors.columns.transforms.chain import (
+    keeps_values,
+    transformed,
+)
 
-__all__ = ["transformed"]
+__all__ = ["keeps_values", "transformed"]
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

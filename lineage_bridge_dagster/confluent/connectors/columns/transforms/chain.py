@@ -19,6 +19,40 @@ from lineage_bridge_dagster.confluent.connectors.transforms.predicates import te
 from lineage_bridge_dagster.confluent.connectors.transforms.routing import routing_of
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import TransformSettings
 
+#: Simple names of transforms that route, filter, rename, move or drop, and change no value of a field.
+_VALUES_STAY = frozenset(
+    {
+        "ByLogicalTableRouter",
+        "ChangeCase",
+        "ChangeTopicCase",
+        "CollectionNameTransformation",
+        "ContentBasedRouter",
+        "Drop",
+        "DropHeaders",
+        "ExtractField",
+        "ExtractNestedField",
+        "ExtractNewRecordState",
+        "ExtractTopic",
+        "FieldNameTransformation",
+        "Filter",
+        "FilterByFieldValue",
+        "Flatten",
+        "HeaderFrom",
+        "HoistField",
+        "InsertField",
+        "InsertHeader",
+        "KeyToValue",
+        "LowerCaseTopic",
+        "MessageTimestampRouter",
+        "RegexRouter",
+        "ReplaceField",
+        "SetSchemaMetadata",
+        "TimestampRouter",
+        "TombstoneHandler",
+        "TopicRegexRouter",
+        "ValueToKey",
+    }
+)
 _TOMBSTONES = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
 
 
@@ -43,6 +77,12 @@ def transformed(record: ConnectRecord, config: Config, topic: str, topics: Exist
         changed = _changed(record, name, settings)
         record = changed if applies else _either(record, changed, label, config)
     return record
+
+
+def keeps_values(config: Config) -> bool:
+    """Whether all transforms of a connector leave the values of fields as they are, but for their names."""
+    types = (config.get(f"transforms.{label}.type") for label in config.items("transforms"))
+    return all(name.partition("$")[0].rpartition(".")[2] in _VALUES_STAY for name in types)
 
 
 def _changed(record: ConnectRecord, name: str, settings: FieldSettings) -> ConnectRecord:
