@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(path_type=Path, allow_dash=True)
 _VERDICTS = ("breaks", "loses_data", "changes_meaning", "changes_type", "gains_column")
+_DIRECTIONS = ("BACKWARD", "FORWARD", "FULL")
+_LEVELS = ("NONE", *_DIRECTIONS, *(f"{direction}_TRANSITIVE" for direction in _DIRECTIONS))
 _FORMATS = ("terminal", "markdown", "json", "junit", "sarif")
 
 
@@ -35,6 +38,12 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "sarif")
 @click.option("--subject", default="", metavar="S", help="Its subject, such as orders-value.")
 @click.option("--reference", multiple=True, metavar="NAME=FILE", help="A schema that --schema imports.")
 @click.option("--old", type=_FILE, help="The version to compare --schema with, instead of the latest one.")
+@click.option(
+    "--compatibility",
+    type=click.Choice(_LEVELS, case_sensitive=False),
+    help="The compatibility level of --subject, if it has one of its own: a discovery reads that of the "
+    "registry alone.",
+)
 @click.option("--statement", multiple=True, metavar="NAME=FILE", help="New SQL of a Flink statement.")
 @click.option("--connector", multiple=True, metavar="NAME=FILE", help="New configuration of a connector.")
 @click.option("--plan", type=_FILE, multiple=True, help="A Terraform plan: terraform show -json PLAN.")
@@ -57,6 +66,7 @@ def impact(
     subject: str,
     reference: tuple[str, ...],
     old: Path | None,
+    compatibility: str | None,
     statement: tuple[str, ...],
     connector: tuple[str, ...],
     plan: tuple[Path, ...],
@@ -99,8 +109,8 @@ def impact(
         raise click.UsageError("--graph and --world both tell what exists: give one of them.")
     if (schema is None) != (not subject):
         raise click.UsageError("--schema and --subject belong together.")
-    if schema is None and (old is not None or reference):
-        raise click.UsageError("--old and --reference belong to --schema.")
+    if schema is None and (old is not None or reference or compatibility):
+        raise click.UsageError("--old, --reference and --compatibility belong to --schema.")
     try:
         changes = _changes(change, plan, statement, connector, drop)
         if schema is not None:
@@ -110,7 +120,8 @@ def impact(
             raise click.UsageError(
                 "No change is given: use --schema, --statement, --connector, --plan, --drop or --change."
             )
-        found = _analyze(graph, world, old, subject, changes)
+        levels = {subject: compatibility} if compatibility else {}
+        found = _analyze(graph, world, old, subject, levels, changes)
     except ConfigurationError:
         raise
     except LineageBridgeError as error:
@@ -154,7 +165,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _analyze(
-    graph: Path | None, world: Path | None, old: Path | None, subject: str, changes: GivenChanges
+    graph: Path | None,
+    world: Path | None,
+    old: Path | None,
+    subject: str,
+    levels: Mapping[str, str],
+    changes: GivenChanges,
 ) -> Impact:
     from dataclasses import replace
 
@@ -172,10 +188,15 @@ def _analyze(
         if not isinstance(document, dict):
             raise ConfigurationError(f"{world} holds no world.", hint="Give a JSON object.")
         known = World.of_json(document.get("world", document))
-        found = analyze(replace(known, schemas={**known.schemas, **before}), changes.changes)
+        known = replace(
+            known,
+            schemas={**known.schemas, **before},
+            compatibility={**known.compatibility, **levels},
+        )
+        found = analyze(known, changes.changes)
         return replace(found, gaps=(*changes.gaps, *found.gaps))
     discovery = discover() if graph is None else load_downstream(graph, changed_names(changes.changes))
-    return impact_of_discovery(discovery, changes.changes, schemas=before, gaps=changes.gaps)
+    return impact_of_discovery(discovery, changes.changes, schemas=before, levels=levels, gaps=changes.gaps)
 
 
 def _rendered(found: Impact, form: str, fail_on: Verdict, files: list[str]) -> str:

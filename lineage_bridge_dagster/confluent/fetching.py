@@ -191,11 +191,19 @@ class _Fetch:
 
     def _list_schemas(self, listing: EnvironmentListing, registry: Registry) -> None:
         environment = listing.environment
-        call = partial(SchemaRegistryClient(self._session, environment.id).latest_schemas, registry)
+        client = SchemaRegistryClient(self._session, environment.id)
         scope = Scope("schema_registry", environment.id)
-        schemas = self._recorder.read(scope, f"Schemas of {registry.id}", call)
-        address = {"registry_id": registry.id, "registry_url": registry.http_endpoint}
-        listing.schemas += [schema.model_copy(update=address) for schema in schemas]
+        schemas = self._recorder.read(
+            scope, f"Schemas of {registry.id}", partial(client.latest_schemas, registry)
+        )
+        if not schemas:
+            return
+        facts = {
+            "registry_id": registry.id,
+            "registry_url": registry.http_endpoint,
+            "registry_compatibility": client.compatibility(registry),
+        }
+        listing.schemas += [schema.model_copy(update=facts) for schema in schemas]
 
     def _ksqldb_tasks(self) -> list[Task]:
         tasks: list[Task] = []

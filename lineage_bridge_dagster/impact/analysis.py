@@ -46,7 +46,8 @@ from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.avro_references import inlined_avro
+from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
 C = TypeVar("C")
@@ -57,6 +58,7 @@ def impact_of_discovery(
     changes: Sequence[Change],
     parse: Parse = parse_in_jvm,
     schemas: Mapping[str, SubjectSchemas] | None = None,
+    levels: Mapping[str, str] | None = None,
     gaps: Sequence[ImpactGap] = (),
 ) -> Impact:
     """Find what changes do to everything downstream in a stored discovery; without a JVM unless SQL changes.
@@ -67,12 +69,21 @@ def impact_of_discovery(
         changes: As for `impact`.
         parse: Likewise.
         schemas: Subjects with versions that count instead of the stored ones.
+        levels: Subjects with compatibility levels of their own, which no discovery reads.
         gaps: What changes, too, and is not judged.
     """
     world, stored = stored_world(discovery, changes)
-    world = replace(world, schemas={**world.schemas, **(schemas or {})})
-    found = impact(world, changes, parse, stored)
-    return replace(found, gaps=(*gaps, *found.gaps))
+    subjects, levels = stored.subjects, levels or {}
+    own = {
+        name: level for subject, level in levels.items() for name in subjects.names.get(subject, [subject])
+    }
+    world = replace(
+        world,
+        schemas={**world.schemas, **subjects.of_world(schemas or {})},
+        compatibility={**world.compatibility, **own},
+    )
+    found = impact(world, [*subjects.in_world(changes)], parse, stored)
+    return replace(found, changes=tuple(changes), gaps=(*gaps, *subjects.gaps(changes, levels), *found.gaps))
 
 
 def impact(
@@ -260,7 +271,15 @@ class _Analysis:
         if not separator or role not in ("key", "value") or topic not in topics:
             self._gap(None, f"no topic is known whose subject is {change.subject}")
             return
-        new = RegisteredSchema(0, change.text, change.type, references=change.references)
+        text, references = change.text, change.references
+        if change.type == AVRO:
+            try:
+                text, references = inlined_avro(text, references), ()
+            except LineageBridgeError as error:
+                self._gap(
+                    _topic(topic), f"the new schema of {change.subject} is not understood: {error.message}"
+                )
+        new = RegisteredSchema(0, text, change.type, references=references)
         yield from self._registry.register(_topic(topic), role, new, replaces=change.replaces)
 
     def _drop(self, node: NodeRef) -> None:

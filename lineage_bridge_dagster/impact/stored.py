@@ -31,6 +31,7 @@ from lineage_bridge_dagster.impact.change import (
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, FlowJob, Output, OutputColumn
 from lineage_bridge_dagster.impact.report import ImpactGap
+from lineage_bridge_dagster.impact.stored_schemas import SchemaIndex, StoredSubjects
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.lineage.columns import flows_of, further_columns_of, uses_of
 from lineage_bridge_dagster.lineage.coverage import PARENTS, Coverage
@@ -59,6 +60,7 @@ class StoredFlows:
         connectors: The flows of connectors.
         mirrors: Topic -> its mirrors.
         node_ids: Node -> its id in the graph.
+        subjects: The subjects of its topics.
         gaps: What could not be read where the changes may reach.
     """
 
@@ -66,6 +68,7 @@ class StoredFlows:
     connectors: Mapping[NodeRef, ConnectorFlow] = field(default_factory=dict)
     mirrors: Mapping[NodeRef, Sequence[NodeRef]] = field(default_factory=dict)
     node_ids: Mapping[NodeRef, str] = field(default_factory=dict)
+    subjects: StoredSubjects = field(default_factory=StoredSubjects)
     gaps: tuple[ImpactGap, ...] = ()
 
 
@@ -76,21 +79,30 @@ def stored_world(discovery: Discovery, changes: Iterable[Change]) -> tuple[World
         discovery: A stored discovery.
         changes: They name nodes as the graph does, or by `{cluster}/{name}`.
     """
-    part = _Part(discovery.graph)
+    part, index = _Part(discovery.graph), SchemaIndex(discovery.graph)
     changes = list(changes)
-    wanted = set(map(_changed, changes))
-    part.collect(wanted)
+    topics = {change: index.topics_of(change) for change in changes}
+    wanted = {_changed(change) for change in changes if not topics[change]}
+    part.collect(wanted, [topic for found in topics.values() for topic in found])
     if any(isinstance(change, ConnectorChange) for change in changes):
         part.add_topics()
     gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(wanted - part.found)]
     world, flows = part.world(), part.flows()
     gaps += _unread(discovery.coverage, part.nodes.values())
-    return world, StoredFlows(*flows, part.ids, tuple(gaps))
+    subjects = index.subjects(
+        {node_id: ref for node_id, ref in part.refs.items() if ref.kind is NodeKind.TOPIC}
+    )
+    world = replace(world, schemas=subjects.schemas, compatibility=subjects.levels)
+    return world, StoredFlows(*flows, part.ids, subjects, tuple(gaps))
 
 
 def changed_names(changes: Iterable[Change]) -> set[str]:
     """The qualified names that the changed nodes may have in a graph, for `graph_part.load_downstream`."""
-    return {name for change in changes for name in _qualified(_changed(change)) if name}
+    changes = list(changes)
+    subjects = {
+        each.subject for each in changes if isinstance(each, SchemaChange | CompatibilityChange | SubjectDrop)
+    }
+    return subjects | {name for change in changes for name in _qualified(_changed(change)) if name}
 
 
 def _changed(change: Change) -> NodeRef:
@@ -135,11 +147,16 @@ class _Part:
         """The ids of the world's nodes."""
         return {ref: node_id for node_id, ref in self.refs.items()}
 
-    def collect(self, wanted: Iterable[NodeRef]) -> None:
-        """Take what is downstream of some nodes, with all that its processes read and write."""
+    def collect(self, wanted: Iterable[NodeRef], starts: Iterable[str] = ()) -> None:
+        """Take what is downstream of some nodes, with all that its processes read and write.
+
+        Args:
+            wanted: Nodes by kind and name.
+            starts: Further nodes, by id.
+        """
         names = {(ref.kind, ref.name): ref for ref in wanted}
         qualified = {name for ref in names.values() for name in _qualified(ref)}
-        pending = []
+        pending = [*starts]
         for node in self._graph.nodes.values():
             kind = _KINDS.get(node.node_type) if node.qualified_name in qualified else None
             if kind is None:

@@ -7,7 +7,7 @@ are parsed. A file of another form, and a folder of Parquet, is read as a whole.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +16,8 @@ from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.graph_json import load, loads
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, EdgeType
 
-_NODE, _SOURCE, _TARGET, _KIND = b'{"node_id": "', b'{"src_id": "', b'", "dst_id": "', b'", "edge_type": "'
+_NODE, _NAME = b'{"node_id": "', b'"qualified_name": "'
+_SOURCE, _TARGET, _KIND = b'{"src_id": "', b'", "dst_id": "', b'", "edge_type": "'
 _FLOW = frozenset(kind.encode() for kind in FLOW_EDGES)
 _SCHEMA = EdgeType.HAS_SCHEMA.encode()
 
@@ -27,6 +28,8 @@ class _OtherFormError(ValueError):
 
 def load_downstream(path: Path, names: Collection[str]) -> Discovery:
     """Read what is downstream of nodes, with all that its nodes are directly made of, and topics' schemas.
+
+    Topics are downstream of their schemas, and schemas come with those that they refer to.
 
     Args:
         path: A `lineage_graph.json`, or a folder with `nodes.parquet` and `edges.parquet`.
@@ -50,8 +53,7 @@ def _part(file: BinaryIO, names: Collection[str]) -> str:
     Raises:
         _OtherFormError: The lines are others.
     """
-    spelled = (json.dumps(name, ensure_ascii=ascii_only) for name in names for ascii_only in (True, False))
-    wanted = tuple({b'"qualified_name": ' + text.encode() for text in spelled})
+    wanted = _spelled(names)
     head, nodes_at = _until(file, b'"nodes": [\n')
     starts: list[bytes] = []
     offsets: dict[bytes, int] = {}
@@ -62,7 +64,7 @@ def _part(file: BinaryIO, names: Collection[str]) -> str:
         node_id = line[len(_NODE) : _end(line, len(_NODE))]
         offsets[node_id] = offset
         offset += len(line)
-        if any(name in line for name in wanted):
+        if _name(line) in wanted:
             starts.append(node_id)
     if line != b"],\n":
         raise _OtherFormError
@@ -77,12 +79,46 @@ def _part(file: BinaryIO, names: Collection[str]) -> str:
         source, target, _ = _edge(line)
         if source in part and (target in part or target in schemas):
             edges.append(line.rstrip(b",\n"))
-    nodes = []
-    for node_id in sorted((part | schemas) & offsets.keys(), key=offsets.__getitem__):
-        file.seek(offsets[node_id])
-        nodes.append(file.readline().rstrip(b",\n"))
+    places = {offsets[node_id] for node_id in (part | schemas) & offsets.keys()}
+    found = {place: _line(file, place) for place in sorted(places)}
+    new = [found[offsets[node_id]] for node_id in schemas & offsets.keys()]
+    known: set[str] = set()
+    while subjects := {subject for line in new for subject in _referred(line)} - known:
+        known |= subjects
+        wanted, new = _spelled(subjects), []
+        file.seek(nodes_at)
+        for place in offsets.values():
+            line = file.readline()
+            if _name(line) in wanted:
+                new.append(found.setdefault(place, line.rstrip(b",\n")))
+    nodes = [found[place] for place in sorted(found)]
     text = head + b'"nodes": [' + b",\n".join(nodes) + b'],\n"edges": [' + b",\n".join(edges) + rest
     return text.decode()
+
+
+def _spelled(names: Collection[str]) -> set[bytes]:
+    """How lines may spell names."""
+    texts = (json.dumps(name, ensure_ascii=ascii_only) for name in names for ascii_only in (True, False))
+    return {text.encode()[1:-1] for text in texts}
+
+
+def _name(line: bytes) -> bytes:
+    """The qualified name of a node, as its line spells it."""
+    start = line.index(_NAME) + len(_NAME)
+    return line[start : _end(line, start)]
+
+
+def _line(file: BinaryIO, offset: int) -> bytes:
+    file.seek(offset)
+    return file.readline().rstrip(b",\n")
+
+
+def _referred(line: bytes) -> Iterator[str]:
+    """The subjects that the schema of a line refers to."""
+    attributes = json.loads(line).get("attributes") if b'"references": [{' in line else None
+    for each in attributes.get("references") or () if isinstance(attributes, dict) else ():
+        if isinstance(each, dict) and isinstance(each.get("subject"), str):
+            yield each["subject"]
 
 
 def _closure(file: BinaryIO, starts: Collection[bytes]) -> tuple[set[bytes], set[bytes]]:
@@ -90,6 +126,7 @@ def _closure(file: BinaryIO, starts: Collection[bytes]) -> tuple[set[bytes], set
     below: dict[bytes, list[bytes]] = {}
     above: dict[bytes, list[bytes]] = {}
     schemas: dict[bytes, list[bytes]] = {}
+    begin = set(starts)
     for line in file:
         if not line.startswith(_SOURCE):
             break
@@ -99,8 +136,10 @@ def _closure(file: BinaryIO, starts: Collection[bytes]) -> tuple[set[bytes], set
             above.setdefault(target, []).append(source)
         elif kind == _SCHEMA:
             schemas.setdefault(source, []).append(target)
+            if target in begin:
+                begin.add(source)
     # Whoever writes a start is concerned, too.
-    pending = [*starts, *(writer for start in starts for writer in above.get(start, ()))]
+    pending = [*begin, *(writer for start in begin for writer in above.get(start, ()))]
     reached: set[bytes] = set()
     while pending:
         node_id = pending.pop()

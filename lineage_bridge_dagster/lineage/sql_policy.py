@@ -27,6 +27,7 @@ from lineage_bridge_dagster.lineage.sql_modes import (
     sql_hash,
 )
 from lineage_bridge_dagster.redaction.redact import MASK, redact_key, redact_sql, redact_text, redact_value
+from lineage_bridge_dagster.redaction.schemas import redact_schema
 
 #: Key in `Discovery.caches`: `{"mode", "rules", "hashes": {node id: hash}}`, the mode and the rules that
 #: limit the discovery, and the hashes of the statements whose text it does not have.
@@ -132,6 +133,8 @@ def _shown_attributes(found: Mapping[str, Any], mode: str, *, parsed: bool) -> d
             shown = shown_parameters(value, mode)
         elif holds is Holds.DESCRIPTION and isinstance(value, str):
             shown = shown_description(value, mode)
+        elif holds is Holds.SCHEMA and isinstance(value, str):
+            shown = redact_schema(value)
         elif holds is Holds.COLUMN_NAMES:
             shown = value
         else:

@@ -36,7 +36,7 @@ def test_number_of_requests_is_as_documented(world: FakeConfluent, parser: Flink
     discover(settings(), transport=world.transport, parser=parser, progress=lines.append)
     environments, clusters, registries, regions = 1, 2, 1, 2
     assert lines[-1].endswith(f", {len(world.requests)} requests")
-    assert len(world.requests) == 3 + 4 * environments + 7 * clusters + registries + 2 * regions
+    assert len(world.requests) == 3 + 4 * environments + 7 * clusters + 2 * registries + 2 * regions
     assert len(world.requests_to("/ksqldbcm/")) == environments
     assert len(world.requests_to("/schemas")) == registries
     assert len(world.requests_to("/topics")) == 2 * clusters

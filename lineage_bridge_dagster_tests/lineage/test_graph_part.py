@@ -10,7 +10,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_json import dump, dumps
 from lineage_bridge_dagster.lineage.graph_part import load_downstream
-from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Node, NodeType
 from lineage_bridge_dagster_tests.assets.world import World
 
 CLUSTER = "lkc-a"
@@ -61,3 +61,19 @@ def test_a_file_of_another_form_is_read_as_a_whole(tmp_path: Path) -> None:
 def test_an_unknown_name_has_no_part(tmp_path: Path) -> None:
     dump(discovery(), path := tmp_path / "lineage_graph.json")
     assert names(load_downstream(path, ["nothing"])) == set()
+
+
+def test_topics_are_downstream_of_their_schemas_and_these_come_with_what_they_refer_to(
+    tmp_path: Path,
+) -> None:
+    whole = discovery()
+    orders = next(node for node in whole.graph.nodes.values() if node.qualified_name == "orders")
+    for subject, refers_to in {"com.Order": "com.Address", "com.Address": "com.City", "com.City": ""}.items():
+        references = [{"name": "n", "subject": refers_to, "version": 1}] if refers_to else []
+        whole.graph.add_node(
+            Node(subject, "confluent", NodeType.SCHEMA, subject, attributes={"references": references})
+        )
+    whole.graph.add_edge(Edge(orders.node_id, "com.Order", EdgeType.HAS_SCHEMA))
+    dump(whole, path := tmp_path / "lineage_graph.json")
+    part = names(load_downstream(path, ["com.Order"]))
+    assert part == {"cdc", "orders", "other", "s", "clean", "com.Order", "com.Address", "com.City"}

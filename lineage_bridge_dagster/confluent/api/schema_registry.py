@@ -62,9 +62,10 @@ class Schema(ApiRecord):
     references: tuple[SchemaReference, ...] = ()
     #: Of the schema's content, whatever its context; newer registries only.
     guid: str = ""
-    #: Id and base URL of the registry; not fields of the API.
+    #: Id and base URL of the registry, and its compatibility level; not fields of the API.
     registry_id: str = Field("", exclude=True)
     registry_url: str = Field("", exclude=True)
+    registry_compatibility: str = Field("", exclude=True)
 
 
 class SchemaRegistryClient:
@@ -98,6 +99,19 @@ class SchemaRegistryClient:
         field = f"http_endpoint of Schema Registry {registry.id}"
         params = {"latestOnly": "true", "subjectPrefix": ":*:"}
         return self._schemas(registry.http_endpoint, access, field, params)
+
+    def compatibility(self, registry: Registry) -> str:
+        """The level of subjects without one of their own, such as `BACKWARD`; empty if it cannot be read.
+
+        Levels of subjects take a request each, and so are not read.
+        """
+        field = f"http_endpoint of Schema Registry {registry.id}"
+        with suppress(ConfluentError):
+            url = self._session.data_url(registry.http_endpoint, "/config", field=field)
+            body = self._session.get(url, self._access_to(registry.id))
+            if isinstance(body, dict):
+                return str(body.get("compatibilityLevel") or "")
+        return ""
 
     def versions(self, endpoint: str, subject: str, *, deleted: bool = False) -> list[Schema]:
         """All versions of a subject, oldest first, in one request; none if the subject does not exist.

@@ -89,6 +89,8 @@ def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Sc
                 "fields": fields_of(schema),
                 "role": role_of(schema.subject),
                 "references": [without_empty(one.model_dump()) for one in schema.references],
+                "definition": schema.text,
+                "registry_compatibility": schema.registry_compatibility,
                 **({UNKNOWN: [Unknown.SCHEMA]} if exceeds_limits(schema) else {}),
             },
             environment_id=environment.id,

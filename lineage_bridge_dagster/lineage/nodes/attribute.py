@@ -39,6 +39,7 @@ class Holds(Enum):
     PARSER_MESSAGE = "the message of a parser, which quotes a statement"
     PARAMETERS = "a table's parameters, with a chain among them"
     DESCRIPTION = "a table's description, with a chain in it"
+    SCHEMA = "the text of a schema, with values and documentation in it"
     COLUMN_NAMES = "names of columns as keys, so that none of them is the name of a secret"
 
 

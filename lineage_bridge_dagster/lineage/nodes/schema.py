@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lineage_bridge_dagster.lineage.nodes.attribute import Api, attribute
+from lineage_bridge_dagster.lineage.nodes.attribute import Api, Holds, attribute
 from lineage_bridge_dagster.lineage.nodes.node import Node, NodeType, kind
 from lineage_bridge_dagster.lineage.nodes.values import Field
 
@@ -28,4 +28,8 @@ class SchemaNode(Node):
     role: str = attribute(Api.SCHEMA_REGISTRY)
     #: The schemas that it refers to, each with `name`, `subject` and `version`.
     references: Any = attribute(Api.SCHEMA_REGISTRY)
+    #: The text of the schema; in a stored discovery without documentation and secrets.
+    definition: str = attribute(Api.SCHEMA_REGISTRY, holds=Holds.SCHEMA, in_details=False)
+    #: The level of subjects without one of their own, such as `BACKWARD`; empty if it is not known.
+    registry_compatibility: str = attribute(Api.SCHEMA_REGISTRY)
     schema_registry_url: str = attribute(Api.SCHEMA_REGISTRY)

@@ -8,6 +8,7 @@ from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.lineage.nodes import SchemaNode
 from lineage_bridge_dagster_tests.confluent.discovered import (
     ENRICH,
     ORDERS_A,
@@ -64,6 +65,18 @@ def test_topic_has_the_types_of_columns_that_its_fields_do_not_tell(run: Run, wo
         {**avro("orders-value", "id"), "schemaType": "JSON", "schema": json.dumps(schema)}
     ]
     assert node(run(), ORDERS_A).attributes["column_types"] == {"id": "int"}
+
+
+def test_schemas_have_their_text_and_the_level_of_their_registry(run: Run, world: FakeConfluent) -> None:
+    (config_path,) = [
+        path.replace("/schemas", "/config") for path in world.routes if path.endswith("/schemas")
+    ]
+    schema = SchemaNode.of(node(run(), "confluent:schema:env-1:orders-value"))
+    assert json.loads(schema.definition)["type"] == "record"
+    assert schema.registry_compatibility == ""
+    world.routes[config_path] = {"compatibilityLevel": "FULL"}
+    schema = SchemaNode.of(node(run(), "confluent:schema:env-1:orders-value"))
+    assert schema.registry_compatibility == "FULL"
 
 
 def test_schema_that_multiplies_is_named_in_a_note_and_stops_no_discovery(
