@@ -168,7 +168,8 @@ class _Analysis:
             replace(effect, node=self._with_id(effect.node), path=tuple(map(self._step_with_id, effect.path)))
             for effect in ordered(self._walk.effects)
         ]
-        return Impact(self._changes, tuple(effects), tuple(dict.fromkeys(self._gaps)))
+        gaps = dict.fromkeys([*self._gaps, *self._walk.gaps])
+        return Impact(self._changes, tuple(effects), tuple(gaps))
 
     def _with_id(self, node: NodeRef) -> NodeRef:
         return node._replace(node_id=self._stored.node_ids.get(node, ""))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lineage_bridge_dagster.impact.connector_columns import passed_columns
+from lineage_bridge_dagster.impact.connector_columns import rewritten_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.registration import Registration
@@ -105,9 +105,9 @@ class ConnectorChanges:
         for output in flow.job.outputs:
             if dataset not in output.inputs:
                 continue
-            passed = passed_columns(flow.config, self._fields.get(output.node, ()))
-            spellings = (column, f"after.{column}", f"before.{column}")
-            fields = [name for name, of in passed.items() if of.column in spellings] or [column]
+            passed, _ = rewritten_columns(flow.config, flow.config, self._fields.get(output.node, ()))
+            spellings = {column, f"after.{column}", f"before.{column}"}
+            fields = [name for name, of in passed.items() if of.columns & spellings] or [column]
             if self._write_without(flow, output.node, fields, cause):
                 self._walk.note(flow.job.node, [own.onto(flow.job.node, "configuration of the connector")])
 

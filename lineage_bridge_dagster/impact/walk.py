@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import VERDICTS, DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
-from lineage_bridge_dagster.impact.report import Affected
+from lineage_bridge_dagster.impact.report import Affected, ImpactGap
 from lineage_bridge_dagster.impact.rules.athena import view_reaction
 from lineage_bridge_dagster.impact.rules.connect import sink_reaction
 from lineage_bridge_dagster.impact.rules.flink import statement_reaction
@@ -64,6 +64,7 @@ class ImpactWalk:
         self._visited: set[tuple[NodeRef, DeltaKind, str | None]] = set()
         self._pending: deque[tuple[NodeRef, list[NodeDelta]]] = deque()
         self.effects: list[Affected] = []
+        self.gaps: list[ImpactGap] = []
 
     def start(self, node: NodeRef, deltas: Iterable[NodeDelta], *, silent: bool = False) -> None:
         """Note what differs on a node.
@@ -91,6 +92,8 @@ class ImpactWalk:
             for mirror in self._around.mirrors.get(node, ()):
                 self.start(mirror, [delta.onto(mirror, "mirror of the topic") for delta in deltas])
             for reader, evidence, reaction in self._reactions(node, deltas):
+                if reaction.gap:
+                    self.gaps.append(ImpactGap(reader, reaction.gap))
                 onward: dict[NodeRef, list[NodeDelta]] = {}
                 own = [delta.onto(reader, evidence) for delta in reaction.own]
                 if reader.kind in (NodeKind.GLUE, NodeKind.VIEW):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.impact.connector_columns import passed_columns
+from lineage_bridge_dagster.impact.connector_columns import passed_columns, rewritten_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.rules.connect import family_name, sink_reaction
@@ -125,20 +125,23 @@ def _columns(
     datasets: Iterable[NodeRef],
     fields: Mapping[str, SchemaField],
 ) -> Iterator[NodeDelta]:
-    before, after = (passed_columns(flow.config, fields) for flow in (old, new))
+    if old.is_source:
+        before, after = rewritten_columns(old.config, new.config, fields)
+    else:
+        before, after = (passed_columns(flow.config, fields) for flow in (old, new))
     gone = DeltaKind.REMOVED if old.is_source else DeltaKind.NULLED
     if old.is_source:
         datasets = [*datasets]
         left_out = excluded_columns(new.config, datasets, fields)
         left_out -= excluded_columns(old.config, datasets, fields)
         masked = _masked(new.config, datasets, fields) ^ _masked(old.config, datasets, fields)
-        after = {name: of for name, of in after.items() if of.column not in left_out}
+        after = {name: of for name, of in after.items() if not of.columns & left_out}
         for name in sorted(masked):
             yield NodeDelta(DeltaKind.MEANING, name, f"{name} is masked in another way")
     for name, of in before.items():
         if name not in after:
             yield NodeDelta(gone, name, f"{name} is left out")
-        elif of.column != after[name].column:
+        elif of.columns != after[name].columns:
             yield NodeDelta(DeltaKind.MEANING, name, f"{name} comes from another field")
         elif of.how != after[name].how:
             if "cast" in f"{of.how} {after[name].how}":

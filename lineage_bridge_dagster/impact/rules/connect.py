@@ -54,8 +54,9 @@ def sink_reaction(
     outputs = [output for output in job.outputs if topic in output.inputs]
     reaction = Reaction()
     for delta in deltas:
-        targets = [name for name, of in passed.items() if delta.column and of.column == delta.column]
+        targets = [name for name, of in passed.items() if delta.column and delta.column in of.columns]
         if delta.column is not None and not targets:
+            reaction.gap = reaction.gap or next((of.unknown for of in passed.values() if of.unknown), "")
             continue
         problem = _problem(config, delta, fields)
         if problem:

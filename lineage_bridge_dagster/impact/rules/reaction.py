@@ -17,10 +17,12 @@ class Reaction:
     Attributes:
         own: To the reader itself.
         outputs: To what it writes, each with its node.
+        gap: Why it may pass on more; empty if it does not.
     """
 
     own: list[NodeDelta] = field(default_factory=list)
     outputs: list[tuple[NodeRef, NodeDelta]] = field(default_factory=list)
+    gap: str = ""
 
     def add(self, delta: NodeDelta, outputs: Iterable[tuple[NodeRef, NodeDelta]]) -> None:
         """Note one thing that happens to the reader, and to its outputs."""
