@@ -27,6 +27,7 @@ class DeltaKind(StrEnum):
     RENUMBERED = "renumbered"
     UNSEEN = "unseen"
     MISREAD = "misread"
+    UNRESOLVED = "unresolved"
     UNREADABLE = "unreadable"
 
 
@@ -44,7 +45,7 @@ VERDICTS: Mapping[DeltaKind, Verdict] = {
 }
 """The verdict on the node itself; the other kinds have none, and only readers tell what they do."""
 
-OF_OLD_READERS = frozenset({DeltaKind.RENUMBERED, DeltaKind.UNSEEN, DeltaKind.MISREAD, DeltaKind.UNREADABLE})
+OF_OLD_READERS = frozenset({DeltaKind.RENUMBERED, DeltaKind.UNSEEN, DeltaKind.MISREAD, DeltaKind.UNRESOLVED})
 """What only readers notice that read with an older schema than the one of each record."""
 
 
@@ -69,7 +70,7 @@ class NodeDelta:
         before: The column's type, if it has another one.
         after: Its type to come.
         nullable: Whether a column that is added may be null.
-        default: Whether one has a default.
+        default: Whether it, or one that may no longer be null, has a default.
         is_key: Whether the column is part of the records' key.
         readable: Whether a reader with the older schema still gets a field that has another name now.
         path: From the changed object to the node.

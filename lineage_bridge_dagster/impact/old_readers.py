@@ -47,7 +47,7 @@ def reader_deltas(old: RegisteredSchema, new: RegisteredSchema) -> Iterator[Node
         return
     try:
         if old.type == AVRO and (found := compatibility.unreadable(old, new)):
-            yield NodeDelta(DeltaKind.UNREADABLE, found[0].column or None, found[0].message)
+            yield NodeDelta(DeltaKind.UNRESOLVED, found[0].column or None, found[0].message)
             return
         compare = {AVRO: _avro, JSON: _json, PROTOBUF: _protobuf}[old.type]
         yield from compare(fields_of(old), fields_of(new))
@@ -89,7 +89,7 @@ def _json(read: Fields, written: Fields) -> Iterator[NodeDelta]:
         elif found.type != field.type and (found.type, field.type) != ("long", "double"):
             reason = f"{name} is written as {found.type}, and read as {field.type}"
         if reason:
-            yield NodeDelta(DeltaKind.UNREADABLE, name, reason)
+            yield NodeDelta(DeltaKind.UNRESOLVED, name, reason)
             return
 
 
@@ -111,6 +111,6 @@ def _protobuf(read: Fields, written: Fields) -> Iterator[NodeDelta]:
                 DeltaKind.UNSEEN, name, f"{found} is a {kinds[1]} on the wire, and read as a {kinds[0]}"
             )
         elif kinds[0] != kinds[1] and _WIRE_TYPES.get(kinds[0]) == "LEN":
-            yield NodeDelta(DeltaKind.UNREADABLE, name, f"{found} is a {kinds[1]}, and read as a {kinds[0]}")
+            yield NodeDelta(DeltaKind.UNRESOLVED, name, f"{found} is a {kinds[1]}, and read as a {kinds[0]}")
         elif kinds[0] != kinds[1] or (found != name and found in read):
             yield NodeDelta(DeltaKind.MISREAD, name, f"{found} is read as {name}")

@@ -40,6 +40,7 @@ class SchemaField(NamedTuple):
         wire: The numbers of a Protobuf field and of those around it, by which readers know it, as `3/1`;
             empty of other formats.
         wire_kind: How Protobuf writes the field.
+        branches: Those of a union, which a table has as the fields of a row.
     """
 
     type: str
@@ -49,6 +50,7 @@ class SchemaField(NamedTuple):
     aliases: frozenset[str] = frozenset()
     wire: str = ""
     wire_kind: str = ""
+    branches: frozenset[str] = frozenset()
 
 
 def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
@@ -78,15 +80,19 @@ def schema_deltas(old: RegisteredSchema, new: RegisteredSchema) -> list[NodeDelt
 
 def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField]) -> Iterator[NodeDelta]:
     wires = {new.wire for new in after.values()} - {""}
+    one_sided = before.keys() ^ after.keys()
+    for name in before.keys() & after.keys():
+        one_sided |= {f"{name}.{each}" for each in before[name].branches ^ after[name].branches}
     for name, old in before.items():
         new = after.get(name)
         if new is None:
-            if not _within(name, before.keys() - after.keys()):
+            if not _within(name, one_sided):
                 found = NodeDelta(DeltaKind.REMOVED, name, "the field no longer arrives")
                 outer = name.rpartition(".")[0]
                 is_alias = any(joined(outer, alias) in after for alias in old.aliases)
-                members = [each.wire for inner, each in before.items() if inner.startswith(f"{name}.")]
-                numbers = {old.wire} if old.wire else set(members)  # A oneof has no number of its own.
+                numbers = {old.wire}
+                if wires and not old.wire:  # A oneof has no number of its own.
+                    numbers = {each.wire for inner, each in before.items() if inner.startswith(f"{name}.")}
                 yield replace(found, readable=is_alias or (bool(numbers) and numbers <= wires))
             continue
         if (old.type, old.precision) != (new.type, new.precision):
@@ -94,9 +100,10 @@ def _deltas(before: Mapping[str, SchemaField], after: Mapping[str, SchemaField])
             yield NodeDelta(DeltaKind.TYPE, name, f"{kinds[0]} becomes {kinds[1]}", old.type, new.type)
         if old.nullable != new.nullable:
             kind = DeltaKind.REQUIRED if old.nullable else DeltaKind.NULLABLE
-            yield NodeDelta(kind, name, f"the field may {'no longer' if old.nullable else 'now'} be null")
+            reason = f"the field may {'no longer' if old.nullable else 'now'} be null"
+            yield NodeDelta(kind, name, reason, after=new.type, default=new.default)
     for name, new in after.items():
-        if name not in before and not _within(name, after.keys() - before.keys()):
+        if name not in before and not _within(name, one_sided):
             how = "optional" if new.nullable else "default" if new.default else "required"
             yield NodeDelta(
                 DeltaKind.ADDED, name, _ADDED[how], after=new.type, nullable=new.nullable, default=new.default
@@ -121,18 +128,25 @@ def _fields(
 ) -> Iterator[tuple[str, SchemaField]]:
     for each in kind.fields:
         name = joined(path, each.name)
-        detail = details.get(name, other)
-        yield name, detail._replace(type=_spelled(each.field_type), nullable=not each.required)
         inner = _row_in(each.field_type)
-        if inner is not None:
+        branches = (
+            frozenset(of.name for of in inner.fields) if isinstance(inner, Alternatives) else frozenset()
+        )
+        detail = details.get(name, other)
+        kind_name, nullable = _spelled(each.field_type), not each.required
+        yield name, detail._replace(type=kind_name, nullable=nullable, branches=branches)
+        if isinstance(inner, Alternatives):
+            rows = ((branch.name, _row_in(branch.field_type)) for branch in inner.fields)
+            for branch, row in rows:
+                if row is not None:
+                    yield from _fields(row, joined(name, branch), details, other)
+        elif inner is not None:
             yield from _fields(inner, name, details, other)
 
 
 def _row_in(kind: IcebergType) -> StructType | None:
-    """The row whose fields a column of this type has."""
+    """The row whose fields a column of this type has; of a union, the row of its branches."""
     match kind:
-        case Alternatives():
-            return None
         case StructType():
             return kind
         case ListType():
@@ -146,7 +160,7 @@ def _spelled(kind: IcebergType) -> str:
     """A type, without the fields of rows in it."""
     match kind:
         case Alternatives():
-            return f"union<{'|'.join(spelled(each.field_type) for each in kind.fields)}>"
+            return f"union<{'|'.join(f'{each.name}: {_spelled(each.field_type)}' for each in kind.fields)}>"
         case StructType():
             return "struct"
         case ListType():

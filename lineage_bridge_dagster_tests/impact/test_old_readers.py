@@ -29,7 +29,7 @@ def found(old: str, new: str, kind: str = "AVRO") -> list[str]:
         (MONEY, {**MONEY, "precision": 12}, []),
         (MONEY, {**MONEY, "scale": 3}, ["misread x"]),
         ("long", "int", []),
-        ("int", "long", ["unreadable x"]),
+        ("int", "long", ["unresolved x"]),
     ],
 )
 def test_avro_resolves_numbers_whatever_they_count(before: Any, after: Any, expected: list[str]) -> None:
@@ -64,9 +64,9 @@ def test_json_properties_may_be_absent_unless_they_are_required() -> None:
         properties = {"id": {"type": "string"}, "n": {"type": kind}}
         return json.dumps({"type": "object", "properties": properties, "required": required})
 
-    assert found(of("integer", ["id"]), of("number", ["id"]), "JSON") == ["unreadable n"]
+    assert found(of("integer", ["id"]), of("number", ["id"]), "JSON") == ["unresolved n"]
     assert found(of("number", ["id"]), of("integer", ["id"]), "JSON") == []
-    assert found(of("number", ["id", "n"]), of("number", ["id"]), "JSON") == ["unreadable n"]
+    assert found(of("number", ["id", "n"]), of("number", ["id"]), "JSON") == ["unresolved n"]
 
 
 SQL = {"s": "INSERT INTO sink SELECT id, note FROM orders"}

@@ -117,6 +117,8 @@ def _problem(config: Config, delta: NodeDelta, fields: Mapping[str, SchemaField]
     decides = (*config.items("partition.field.name"), *config.items("timestamp.field"))
     if delta.kind is DeltaKind.REMOVED and any(overlap(column, each) for each in decides):
         return f"its partitioner needs {column}"
+    if delta.kind is DeltaKind.UNREADABLE and not _is_undecoded(config):
+        return delta.reason
     if not name.startswith(RELATIONAL):
         return ""
     match delta.kind:
@@ -135,6 +137,12 @@ def _problem(config: Config, delta: NodeDelta, fields: Mapping[str, SchemaField]
         case DeltaKind.TOMBSTONES if not config.flag("delete.enabled"):
             return "it cannot write records without a value while delete.enabled is off"
     return ""
+
+
+def _is_undecoded(config: Config) -> bool:
+    """Whether a sink passes on records as they are."""
+    read = config.get("input.data.format", "value.converter").rpartition(".")[2]
+    return read in ("BYTES", "STRING", "ByteArrayConverter", "StringConverter")
 
 
 def _takes_columns(config: Config) -> bool:

@@ -30,7 +30,7 @@ def statement_reaction(
         rowtimes: The columns whose watermark the topic's table has.
     """
     for delta in deltas:
-        if delta.kind is DeltaKind.UNREADABLE:
+        if delta.kind in (DeltaKind.UNREADABLE, DeltaKind.UNRESOLVED):
             return broken(job, delta, delta.reason)
         if delta.kind is DeltaKind.REMOVED and delta.column in rowtimes:
             reason = "the column of its watermark reads as null, and a rowtime may not be null"

@@ -65,9 +65,15 @@ def is_promotion(before: str, after: str) -> bool:
                 return keys[0][0] == keys[1][0] and is_promotion(keys[0][2], keys[1][2])
             return is_promotion(*inner)
     if before.startswith(_UNION) and after.startswith(_UNION):
-        branches = [text.removeprefix(_UNION).removesuffix(">").split("|") for text in (before, after)]
-        return set(branches[0]) <= set(branches[1])
+        old_branches, new_branches = _branches(before), _branches(after)
+        return all(is_promotion(kind, new_branches.get(name, "")) for name, kind in old_branches.items())
     return before == after or (before, after) in {("int", "long"), ("float", "double")}
+
+
+def _branches(union: str) -> dict[str, str]:
+    """The branches of a union, each with its type."""
+    parts = union.removeprefix(_UNION).removesuffix(">").split("|")
+    return {name: kind for name, _, kind in (part.partition(": ") for part in parts)}
 
 
 def _problem(table: TableflowTable, delta: NodeDelta) -> str:
@@ -84,9 +90,9 @@ def _problem(table: TableflowTable, delta: NodeDelta) -> str:
             return f"{delta.column} is not optional, and older rows have no value for it: {stops}"
         case DeltaKind.TYPE if not is_promotion(delta.before, delta.after):
             return f"{delta.before} to {delta.after} is no promotion of Iceberg's: {stops}"
-        case DeltaKind.REQUIRED:
+        case DeltaKind.REQUIRED if not (delta.default and delta.after.startswith(_CONTAINERS)):
             return f"{delta.column} changes from nullable to non-nullable: {stops}"
-        case DeltaKind.UNREADABLE if delta.column is None:
+        case DeltaKind.UNREADABLE:
             return f"{delta.reason}: {stops}"
         case DeltaKind.TOMBSTONES if table.mode == "APPEND" and table.on_error == "SUSPEND":
             return "a record with a null value suspends a table in mode APPEND"

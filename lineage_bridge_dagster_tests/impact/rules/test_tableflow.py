@@ -18,6 +18,7 @@ from lineage_bridge_dagster_tests.impact.conftest import Judge, avro, register, 
 MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
 ADDRESS: dict[str, Any] = {"type": "record", "name": "A", "fields": [{"name": "zip", "type": "string"}]}
 CITY = {"name": "city", "type": ["null", "string"], "default": None}
+WITH_CITY = {**ADDRESS, "fields": [*ADDRESS["fields"], CITY]}
 VIEWS = {"v": "SELECT id FROM lake.orders"}
 
 
@@ -53,6 +54,8 @@ def judged(judge: Judge, before: Any, after: Any) -> tuple[Any, Any]:
         ),
         (["null", "int", "string"], ["null", "int", "string", "boolean"], "changes_type"),
         (["null", "int", "string"], ["null", "long", "string"], "breaks"),
+        (["null", "int", ADDRESS], ["null", "int", WITH_CITY], "gains_column"),
+        (["null", "int", "string"], ["null", "int", "string", ADDRESS], "changes_type"),
         ("int", ["null", "int", "string"], "breaks"),
         ({"type": "enum", "name": "E", "symbols": ["A"]}, "string", ""),
         (
@@ -60,11 +63,7 @@ def judged(judge: Judge, before: Any, after: Any) -> tuple[Any, Any]:
             {"type": "long", "logicalType": "timestamp-micros"},
             "",
         ),
-        (
-            ADDRESS,
-            {**ADDRESS, "fields": [*ADDRESS["fields"], CITY]},
-            "gains_column",
-        ),
+        (ADDRESS, WITH_CITY, "gains_column"),
         ({"type": "array", "items": "int"}, {"type": "array", "items": "long"}, "changes_type"),
     ],
 )  # fmt: skip
