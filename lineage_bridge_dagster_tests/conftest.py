@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import botocore.session
 import pytest
+from alembic.script import ScriptDirectory
 from dagster.components.core import snapshot
 from hypothesis import settings
 
@@ -32,12 +36,38 @@ botocore.session.create_loader = cache(botocore.session.create_loader)
 # Each load of a code location would build the schemas of all installed components again.
 snapshot.get_package_entry_snap = cache(snapshot.get_package_entry_snap)
 
+# Each storage of a Dagster instance, of which most tests make three, would load all migrations again.
+_new_scripts = ScriptDirectory.from_config
+_scripts: dict[str | None, ScriptDirectory] = {}
+
+
+def _one_for_all(config: Any) -> ScriptDirectory:
+    folder = config.get_main_option("script_location")
+    if folder not in _scripts:
+        _scripts[folder] = _new_scripts(config)
+    return _scripts[folder]
+
+
+ScriptDirectory.from_config = _one_for_all  # type: ignore[method-assign,assignment]
+
 # Most stacks of tests live too briefly to record the classes of their JVMs, which takes seconds at the end.
 os.environ[class_archive.OFF] = "off"
 
 # A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Spare the garbage collector the modules and tests that are collected, none of which is ever garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
