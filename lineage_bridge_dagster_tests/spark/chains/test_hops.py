@@ -83,7 +83,7 @@ def test_walk_agrees_with_the_pure_function_on_tangled_graphs(
 ) -> None:
     # What hops stand for is joined here, or by Spark.
     monkeypatch.setattr(module, "_MOST_COPIES", 1_000 if seed else 0)
-    monkeypatch.setattr(module, "_PART_BYTES", 10_000)
+    monkeypatch.setattr(module, "_PART_BYTES", 200_000)
     discovery = tangle(seed)
     arrays = adjacency(discovery.graph, incomplete_nodes(discovery))
     nodes = hop_nodes(discovery.graph, arrays.hop_nodes)
