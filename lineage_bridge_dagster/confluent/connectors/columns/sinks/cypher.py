@@ -19,18 +19,19 @@ from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
 )
 from lineage_bridge_dagster.confluent.connectors.config import Config
 
-_NAME = r"(?:`[^`]+`|[A-Za-z_]\w*)"
-_STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|//[^\n]*")
-#: A node `(p:Person {...})` or a relationship `[r:KNOWS {...}]`.
+_NAME = r"(?:`[^`]++`|[A-Za-z_]\w*+)"
+_STRING = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|//[^\n]*+")
+_SPACE = re.compile(r"\s++")
+#: A node `(p:Person {...})` or a relationship `[r:KNOWS {...}]`, in a text with single spaces.
 _ELEMENT = re.compile(
-    rf"[(\[]\s*({_NAME})?\s*(?::\s*({_NAME})(?:\s*:\s*{_NAME})*)?\s*(?:\{{([^{{}}]*)\}})?\s*[)\]]"
+    rf"[(\[] ?({_NAME})? ?(?:: ?({_NAME})(?: ?: ?{_NAME})*+)? ?(?:\{{([^{{}}]*+)\}})? ?[)\]]"
 )
-_PATH = re.compile(rf"(?<![\w.`$])\$?({_NAME})((?:\s*\.\s*{_NAME})*)(?!\s*[\w`(])")
+_PATH = re.compile(rf"(?<![\w.`$])\$?({_NAME})((?:\.{_NAME})*+)(?! ?[\w`(])")
 _CLAUSE = re.compile(
     r"\b(CREATE|MERGE|MATCH|WHERE|SET|WITH|UNWIND|RETURN|FOREACH|CALL|DELETE|REMOVE)\b", re.IGNORECASE
 )
-_ALIAS = re.compile(rf"({_NAME}(?:\s*\.\s*{_NAME})*)\s+AS\s+({_NAME})", re.IGNORECASE)
-_ASSIGNED = re.compile(rf"\s*({_NAME})(?:\s*\.\s*({_NAME}))?\s*(\+?=)\s*(.+)\s*", re.DOTALL)
+_ALIAS = re.compile(rf"(?<![\w.`$])({_NAME}(?:\.{_NAME})*+) AS ({_NAME})", re.IGNORECASE)
+_ASSIGNED = re.compile(rf"({_NAME})(?:\.({_NAME}))? ?(\+?=) ?(.+)")
 
 Bound = Mapping[str, RecordNode | None]
 
@@ -51,7 +52,7 @@ def bound_names(config: Config, record: ConnectRecord) -> dict[str, RecordNode |
 
 def assigned(statement: str, bound: Bound) -> Iterator[WrittenColumn]:
     """The properties that a statement sets, as `Label.property`, each with the fields in its expression."""
-    text = _STRING.sub("''", statement)
+    text = _SPACE.sub(" ", _STRING.sub("''", statement)).replace(" .", ".").replace(". ", ".")
     names = {**bound, **dict(_aliases(text, bound))}
     labels: dict[str, str] = {}
     found: dict[str, list[WrittenColumn]] = {}
@@ -61,8 +62,9 @@ def assigned(statement: str, bound: Bound) -> Iterator[WrittenColumn]:
             found.setdefault(item.path, []).append(item)
 
     clauses = [*_CLAUSE.finditer(text)]
-    for clause, following in zip(clauses, [*clauses[1:], None], strict=True):
-        body = text[clause.end() : following.start() if following else len(text)]
+    ends = [*(clause.start() for clause in clauses), len(text)][1:]
+    for clause, end in zip(clauses, ends, strict=True):
+        body = text[clause.end() : end]
         word = clause[1].upper()
         if word in ("MERGE", "CREATE", "MATCH"):
             for variable, label, properties in _ELEMENT.findall(body):
@@ -118,7 +120,7 @@ def _written(label: str, properties: str, names: Bound) -> Iterator[WrittenColum
 
 
 def _set(item: str, labels: Mapping[str, str], names: Bound) -> Iterator[WrittenColumn]:
-    match = _ASSIGNED.fullmatch(item)
+    match = _ASSIGNED.fullmatch(item.strip())
     label = labels.get(_plain(match[1]), "") if match else ""
     if match is None or not label:
         return

@@ -7,7 +7,7 @@ managed connectors and those of Spanner, Redshift and Synapse share; `KafkaDebez
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors.columns.records import RecordNode
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
@@ -21,7 +21,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
     unnamed,
     writes,
 )
-from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
+from lineage_bridge_dagster.confluent.connectors.config import split_list
 from lineage_bridge_dagster.confluent.connectors.relational import DIALECTS
 
 #: Names of the coordinates' columns if `pk.fields` gives no other ones.
@@ -143,12 +143,19 @@ def debezium(table: SinkDataset) -> Iterator[WrittenColumn]:
     if strategy not in ("", "DefaultColumnNamingStrategy"):
         yield from unknown(f"column.naming.strategy {strategy} is not known")
         return
-    payload = _payload(table.record.value)
-    keys = {item.path: item for item in _debezium_key(table, payload)}
+    payload, is_listed = _payload(table.record.value), _listed(table)
+    mode = config.get("primary.key.mode", default="none").lower()
+    # A list of the key's own fields is not filtered.
+    filtered = mode in ("record_key", "record_value") and not config.items("primary.key.fields")
+    keys = {
+        item.path: item
+        for item in _debezium_key(table, payload, mode)
+        if not filtered or is_listed(item.path)
+    }
     found = dict(keys)
     if payload is not None:
         for name, node in payload.known.items():
-            if name not in keys and _included(config, table.topic, name):
+            if name not in keys and is_listed(name):
                 found[name] = column(name, node)
         found |= {item.path: item for item in unnamed(payload)}
     quoted = config.flag("quote.identifiers")
@@ -166,28 +173,25 @@ def _payload(value: RecordNode | None) -> RecordNode | None:
     return value.known["after"] if value is not None and {"op", "after"} <= value.known.keys() else value
 
 
-def _debezium_key(table: SinkDataset, payload: RecordNode | None) -> Iterable[WrittenColumn]:
-    config, key = table.config, _key(table)
-    names = config.items("primary.key.fields")
-    mode = config.get("primary.key.mode", default="none").lower()
+def _debezium_key(table: SinkDataset, payload: RecordNode | None, mode: str) -> Iterable[WrittenColumn]:
+    """The columns of the primary key by `primary.key.mode` and `primary.key.fields`."""
+    names = table.config.items("primary.key.fields")
     if mode == "kafka":
         return generated(*_COORDINATES)
     if mode == "record_key":
-        found = _named(key, names, "the record's key")
-    elif mode == "record_value":
-        found = _named(payload, names, "the record's value")
-    elif mode == "record_header":
-        found = (column(name, node) for name, node in table.record.headers.items())
-    else:
-        return ()
-    # A list of the key's own fields is not filtered.
-    return (item for item in found if names or _included(config, table.topic, item.path))
+        return _named(_key(table), names, "the record's key")
+    if mode == "record_value":
+        return _named(payload, names, "the record's value")
+    if mode == "record_header":
+        return (column(name, node) for name, node in table.record.headers.items())
+    return ()
 
 
-def _included(config: Config, topic: str, name: str) -> bool:
-    """Whether the list of fields leaves one in; its items are `field` or `topic:field`."""
-    for key, listed in (("field.exclude.list", False), ("field.include.list", True)):
-        if value := config.get(key):
+def _listed(table: SinkDataset) -> Callable[[str], bool]:
+    """Which fields the list leaves in; its items are `field` or `topic:field`."""
+    for key, kept in (("field.exclude.list", False), ("field.include.list", True)):
+        if value := table.config.get(key):
             items = {tuple(part.strip() for part in item.split(":")) for item in split_list(value)}
-            return ((name,) in items or (topic, name) in items) == listed
-    return True
+            names = {item[-1] for item in items if item[:-1] in ((), (table.topic,))}
+            return lambda name: (name in names) == kept
+    return lambda _name: True

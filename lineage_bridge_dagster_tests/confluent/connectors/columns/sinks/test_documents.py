@@ -347,6 +347,8 @@ def test_stores_of_documents_and_cells(
             "rows[].x",
             {"R.x": "value.rows.x"},
         ),
+        ({"neo4j.cypher.topic.t": "RETURN 1"}, "", "op", {"*": "?"}),
+        ({"neo4j.cypher.topic.t": "?"}, "", "op", {"*": "?"}),
         ({"neo4j.cud.topics": "t"}, "", "op", {"*": "?"}),
         ({}, "", "op", {"*": "?"}),
     ],
