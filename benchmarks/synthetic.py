@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType, Node, NodeType
@@ -49,7 +51,14 @@ def _add_cluster(world: World, start: int, end: int) -> None:
 def _schema(world: World, topic: str, subject: str) -> None:
     node_id = ids.schema_id(ENV, subject)
     fields = [{"name": f"field_{place}", "type": "string"} for place in range(FIELDS)]
-    attributes = {"fields": fields, "version": 3}
+    text = json.dumps({"type": "record", "name": "Order", "namespace": "com.example.shop", "fields": fields})
+    attributes = {
+        "fields": fields,
+        "version": 3,
+        "definition": text,
+        "schema_type": "AVRO",
+        "registry_compatibility": "BACKWARD",
+    }
     world.graph.add_node(
         Node(node_id, "confluent", NodeType.SCHEMA, subject, environment_id=ENV, attributes=attributes)
     )

@@ -177,7 +177,7 @@ def _analyze(
     from lineage_bridge_dagster.impact.analysis import impact as analyze
     from lineage_bridge_dagster.impact.analysis import impact_of_discovery
     from lineage_bridge_dagster.impact.files import read_schema
-    from lineage_bridge_dagster.impact.stored import changed_names
+    from lineage_bridge_dagster.impact.stored import changed_kinds, changed_names
     from lineage_bridge_dagster.impact.world import World
     from lineage_bridge_dagster.lineage.files import read_json
     from lineage_bridge_dagster.lineage.graph_part import load_downstream
@@ -195,7 +195,11 @@ def _analyze(
         )
         found = analyze(known, changes.changes)
         return replace(found, gaps=(*changes.gaps, *found.gaps))
-    discovery = discover() if graph is None else load_downstream(graph, changed_names(changes.changes))
+    discovery = (
+        discover()
+        if graph is None
+        else load_downstream(graph, changed_names(changes.changes), changed_kinds(changes.changes))
+    )
     return impact_of_discovery(discovery, changes.changes, schemas=before, levels=levels, gaps=changes.gaps)
 
 

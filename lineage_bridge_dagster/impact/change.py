@@ -75,10 +75,16 @@ class StatementChange:
     """A Flink statement is submitted; one of its name is replaced and starts without its state.
 
     With unchanged SQL that is a replacement, too: Terraform replaces a statement when its endpoint changes.
+
+    Attributes:
+        name: Its name.
+        sql: Its SQL.
+        is_new: Whether none of its name is known to exist.
     """
 
     name: str
     sql: str
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +102,13 @@ class ConnectorChange:
         name: Its name.
         config: The whole configuration.
         type: `source` or `sink`; empty: as before, else by its class.
+        is_new: Whether none of its name is known to exist.
     """
 
     name: str
     config: Mapping[str, str] = field(hash=False)
     type: str = ""
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +126,13 @@ class TopicChange:
         name: Its name.
         config: Its whole configuration to come: `partitions`, `cleanup.policy`, `retention.ms`, ...
         recreated: Whether its records are deleted, as if fewer partitions are asked for.
+        is_new: Whether none of its name is known to exist.
     """
 
     name: str
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     recreated: bool = False
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ two clusters have a name in common, the later ones are `{cluster}/{name}`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -48,6 +49,8 @@ _KINDS: Mapping[str, NodeKind] = {
     NodeType.EXTERNAL_DATASET: NodeKind.DATASET,
 }
 _PROCESSES = frozenset({NodeKind.STATEMENT, NodeKind.CONNECTOR})
+#: An identifier of SQL, with or without backticks.
+_SQL_NAME = re.compile(r"`([^`]++)`|(\w++)")
 _NO_COLUMNS = "its column lineage is not known"
 
 
@@ -83,10 +86,11 @@ def stored_world(discovery: Discovery, changes: Iterable[Change]) -> tuple[World
     changes = list(changes)
     topics = {change: index.topics_of(change) for change in changes}
     wanted = {_changed(change) for change in changes if not topics[change]}
-    part.collect(wanted, [topic for found in topics.values() for topic in found])
+    part.collect(wanted | _mentioned(changes), [topic for found in topics.values() for topic in found])
     if any(isinstance(change, ConnectorChange) for change in changes):
         part.add_topics()
-    gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(wanted - part.found)]
+    unknown = wanted - part.found - {_changed(change) for change in changes if _is_new(change)}
+    gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(unknown)]
     world, flows = part.world(), part.flows()
     gaps += _unread(discovery.coverage, part.nodes.values())
     subjects = index.subjects(
@@ -102,7 +106,20 @@ def changed_names(changes: Iterable[Change]) -> set[str]:
     subjects = {
         each.subject for each in changes if isinstance(each, SchemaChange | CompatibilityChange | SubjectDrop)
     }
-    return subjects | {name for change in changes for name in _qualified(_changed(change)) if name}
+    named = {name for change in changes for name in _qualified(_changed(change)) if name}
+    return subjects | named | {topic.name for topic in _mentioned(changes)}
+
+
+def changed_kinds(changes: Iterable[Change]) -> set[str]:
+    """The kinds of nodes of which changes need all: a configuration may mean any topic by a pattern."""
+    return {NodeType.KAFKA_TOPIC} if any(isinstance(each, ConnectorChange) for each in changes) else set()
+
+
+def _mentioned(changes: Iterable[Change]) -> set[NodeRef]:
+    """The topics that new SQL may read and write: whatever it names."""
+    texts = (each.sql for each in changes if isinstance(each, StatementChange))
+    names = {quoted or plain for sql in texts for quoted, plain in _SQL_NAME.findall(sql)}
+    return {NodeRef(NodeKind.TOPIC, name) for name in names}
 
 
 def _changed(change: Change) -> NodeRef:
@@ -118,6 +135,11 @@ def _changed(change: Change) -> NodeRef:
             return NodeRef(NodeKind.CONNECTOR, name)
         case TopicChange(name) | TableflowChange(name) | TableflowDrop(name) | MirrorStop(name):
             return NodeRef(NodeKind.TOPIC, name)
+
+
+def _is_new(change: Change) -> bool:
+    """Whether a change creates its node."""
+    return isinstance(change, StatementChange | ConnectorChange | TopicChange) and change.is_new
 
 
 class _Part:

@@ -30,6 +30,7 @@ from lineage_bridge_dagster.impact.change import (
 )
 from lineage_bridge_dagster.impact.report import ImpactGap
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
+from lineage_bridge_dagster.redaction.keys import is_secret_key
 
 Values = Mapping[str, Any]
 
@@ -52,6 +53,12 @@ _NOT_JUDGED = {
 }
 
 
+#: Settings of connectors that say who they are, and nothing about data.
+_IDENTITIES = frozenset({"kafka.api.key", "kafka.auth.mode", "kafka.service.account.id"})
+_LATER = "is known only after the plan is applied"
+_ACTIVE = "ACTIVE"
+
+
 @dataclass(frozen=True, slots=True)
 class TerraformPlan:
     """The changes of a plan.
@@ -71,7 +78,8 @@ def terraform_plan(document: Values) -> TerraformPlan:
     Raises:
         LineageBridgeError: It is no plan in Terraform's JSON format, or one that failed.
     """
-    resources = document.get("resource_changes", []) if "format_version" in document else None
+    # The state has a version of its format, too, and no values that are planned.
+    resources = document.get("resource_changes", []) if "planned_values" in document else None
     if not isinstance(resources, Sequence):
         raise LineageBridgeError(
             "The file holds no Terraform plan.",
@@ -111,8 +119,8 @@ def _schemas(document: Values) -> Iterator[tuple[tuple[str, int], str]]:
                 yield (values.get("subject_name"), values.get("version")), values["schema"]
 
 
-class _UnknownUntilApply(Exception):
-    """A value is known only after the plan is applied."""
+class _NotInPlan(Exception):
+    """A value that decides is not in the plan: which one, and why."""
 
 
 class _PlannedResource:
@@ -125,31 +133,44 @@ class _PlannedResource:
         self.address = str(document["address"])
         self._kind = str(document["type"])
         self._is_managed = document.get("mode", "managed") == "managed"
-        self._actions = frozenset(change["actions"])
+        self._order = tuple(change["actions"])
+        # What it forgets stays as it is, outside Terraform.
+        self._actions = frozenset(self._order) - {"no-op", "read", "forget"}
         self.before: Values = change.get("before") or {}
         self.after: Values = change.get("after") or {}
         self._unknown: Values = change.get("after_unknown") or {}
+        hidden = change.get("after_sensitive")
+        self._sensitive: Values = hidden if isinstance(hidden, Mapping) else {}
+        self._is_deposed = bool(document.get("deposed"))
         self._schemas = schemas
         self._gaps = gaps
 
     @property
     def is_deleted(self) -> bool:
         """Whether it is deleted and not created again."""
-        return "create" not in self._actions and bool(self._actions & {"delete", "forget"})
+        return self._actions == {"delete"}
 
     @property
     def is_replaced(self) -> bool:
-        return self._actions >= {"create", "delete"}
+        return self._actions == {"create", "delete"}
+
+    @property
+    def is_deleted_first(self) -> bool:
+        """Whether it is replaced, and the old one is gone before the new one is created."""
+        return self.is_replaced and self._order[0] == "delete"
 
     @property
     def is_created(self) -> bool:
         return self._actions == {"create"}
 
     def changes(self) -> Iterator[Change]:
-        if not self._is_managed or not self._actions - {"no-op", "read"}:
+        if not self._is_managed or not self._actions:
             return
-        if "forget" in self._actions:
-            # It leaves Terraform's state, and stays as it is.
+        if self._is_deposed:
+            if self._kind in _READERS or self._kind in _NOT_JUDGED:
+                self._gap(
+                    "that is what an earlier, failed replacement left: what still uses it is not judged"
+                )
             return
         if held := _NOT_JUDGED.get(self._kind):
             if not self.is_created:
@@ -159,20 +180,22 @@ class _PlannedResource:
             return
         try:
             yield from reader(self)
-        except _UnknownUntilApply as error:
-            self._gap(f"{error} is known only after the plan is applied")
+        except _NotInPlan as error:
+            self._gap(str(error))
 
     def value(self, name: str, default: Any = None) -> Any:
         """A value after the change; that before for a resource that is deleted.
 
         Raises:
-            _UnknownUntilApply: It is not known before.
+            _NotInPlan: It is not known before, or hidden.
         """
         if self.is_deleted:
             return self.before.get(name, default)
         if self._unknown.get(name) is True:
-            raise _UnknownUntilApply(name)
+            raise _NotInPlan(f"{name} {_LATER}")
         value = self.after.get(name)
+        if value is None and self._sensitive.get(name) is True:
+            raise _NotInPlan(f"{name} is sensitive, and the plan does not show it")
         return default if value is None else value
 
     def text(self, name: str) -> str:
@@ -192,29 +215,26 @@ class _PlannedResource:
         """A map of texts, without the values that are null.
 
         Raises:
-            _UnknownUntilApply: One of them is not known before.
+            _NotInPlan: One of them is not known before, and decides.
         """
         unknown = self._unknown.get(name)
-        if isinstance(unknown, Mapping) and (
-            open_keys := [key for key, is_open in unknown.items() if is_open]
-        ):
-            raise _UnknownUntilApply(f"{name}.{open_keys[0]}")
+        for key, is_open in unknown.items() if isinstance(unknown, Mapping) else ():
+            if is_open and not (key in _IDENTITIES or is_secret_key(str(key))):
+                raise _NotInPlan(f"{name}.{key} {_LATER}")
         return {str(key): str(value) for key, value in self.value(name, {}).items() if value is not None}
 
     def references(self) -> tuple[tuple[str, str], ...]:
         """The names and texts of the schemas that it refers to.
 
         Raises:
-            _UnknownUntilApply: The plan holds none of that subject and version.
+            _NotInPlan: The plan holds none of that subject and version.
         """
         found = []
         for each in self.value("schema_reference", ()):
             subject, version = each["subject_name"], each.get("version")
             text = self._schemas.get((subject, version))
             if text is None:
-                raise _UnknownUntilApply(
-                    f"version {version} of {subject}, which it refers to and the plan does not hold,"
-                )
+                raise _NotInPlan(f"the plan does not hold version {version} of {subject}, which it refers to")
             found.append((str(each["name"]), text))
         return tuple(found)
 
@@ -229,7 +249,7 @@ def _schema(resource: _PlannedResource) -> Iterator[Change]:
         yield SubjectDrop(subject, for_good=bool(resource.before.get("hard_delete")))
     elif resource.is_created or resource.differs("schema", "format", "subject_name", "schema_reference"):
         kind = resource.text("format")
-        replaces = resource.is_replaced and resource.before.get("subject_name") == subject
+        replaces = resource.is_deleted_first and resource.before.get("subject_name") == subject
         yield SchemaChange(subject, resource.text("schema"), kind, resource.references(), replaces)
 
 
@@ -255,7 +275,7 @@ def _connector(resource: _PlannedResource) -> Iterator[Change]:
         if resource.before.get("status") != "PAUSED":
             yield ConnectorPause(name)
     elif resource.is_created or resource.differs("config_nonsensitive"):
-        yield ConnectorChange(name, config)
+        yield ConnectorChange(name, config, is_new=resource.is_created or before not in ("", name))
 
 
 def _connector_name(values: Values) -> str:
@@ -271,18 +291,20 @@ def _statement(resource: _PlannedResource) -> Iterator[Change]:
     before = str(resource.before.get("statement_name") or "")
     if resource.is_deleted:
         yield DropNode(NodeRef(NodeKind.STATEMENT, before))
+    elif resource.value("stopped", False):
+        if before and not resource.before.get("stopped"):
+            yield StatementStop(before)
     elif resource.is_replaced or resource.is_created:
         # One that is replaced under a new name takes the place of the old one.
-        yield StatementChange(before or _name_of_statement(resource), resource.text("statement"))
-    elif resource.value("stopped", False) and not resource.before.get("stopped"):
-        yield StatementStop(before)
+        name = before or _name_of_statement(resource)
+        yield StatementChange(name, resource.text("statement"), resource.is_created)
 
 
 def _name_of_statement(resource: _PlannedResource) -> str:
     """The name; if the provider makes one up, the resource's address, by which a reader knows it."""
     try:
         return str(resource.value("statement_name") or resource.address)
-    except _UnknownUntilApply:
+    except _NotInPlan:
         return resource.address
 
 
@@ -293,7 +315,12 @@ def _topic(resource: _PlannedResource) -> Iterator[Change]:
     if not resource.is_deleted:
         config = {**resource.mapping("config"), "partitions": resource.value("partitions_count")}
         given = {key: value for key, value in config.items() if value is not None}
-        yield TopicChange(name, given, recreated=resource.is_replaced and before == name)
+        yield TopicChange(
+            name,
+            given,
+            recreated=resource.is_replaced and before == name,
+            is_new=before != name,
+        )
 
 
 def _tableflow(resource: _PlannedResource) -> Iterator[Change]:
@@ -320,7 +347,7 @@ def _mirror(resource: _PlannedResource) -> Iterator[Change]:
         # The provider deletes the topic itself.
         yield DropNode(NodeRef(NodeKind.TOPIC, name))
     elif (
-        resource.value("status", "ACTIVE") != "ACTIVE" and resource.before.get("status", "ACTIVE") == "ACTIVE"
+        resource.value("status", _ACTIVE) != _ACTIVE and (resource.before.get("status") or _ACTIVE) == _ACTIVE
     ):
         yield MirrorStop(name)
 

@@ -26,7 +26,7 @@ class _OtherFormError(ValueError):
     """The file is not as `graph_json` writes it."""
 
 
-def load_downstream(path: Path, names: Collection[str]) -> Discovery:
+def load_downstream(path: Path, names: Collection[str], whole: Collection[str] = ()) -> Discovery:
     """Read what is downstream of nodes, with all that its nodes are directly made of, and topics' schemas.
 
     Topics are downstream of their schemas, and schemas come with those that they refer to.
@@ -34,6 +34,7 @@ def load_downstream(path: Path, names: Collection[str]) -> Discovery:
     Args:
         path: A `lineage_graph.json`, or a folder with `nodes.parquet` and `edges.parquet`.
         names: Qualified names of the nodes. Nodes of several kinds and clusters may have one.
+        whole: Kinds of which all nodes are read.
 
     Raises:
         ConfigurationError: It is missing, unreadable or malformed; the message gives the location.
@@ -41,13 +42,13 @@ def load_downstream(path: Path, names: Collection[str]) -> Discovery:
     if path.is_file() and path.stat().st_size:
         try:
             with path.open("rb") as file, no_garbage_collection():
-                return loads(_part(file, names), name=str(path))
+                return loads(_part(file, names, whole), name=str(path))
         except ValueError:
             pass
     return load(path)
 
 
-def _part(file: BinaryIO, names: Collection[str]) -> str:
+def _part(file: BinaryIO, names: Collection[str], whole: Collection[str]) -> str:
     """The document of the part.
 
     Raises:
@@ -55,7 +56,9 @@ def _part(file: BinaryIO, names: Collection[str]) -> str:
     """
     wanted = _spelled(names)
     head, nodes_at = _until(file, b'"nodes": [\n')
+    kinds = [f'", "node_type": "{kind}", "qualified_name": "'.encode() for kind in whole]
     starts: list[bytes] = []
+    others: list[bytes] = []
     offsets: dict[bytes, int] = {}
     offset = nodes_at
     for line in file:
@@ -66,6 +69,8 @@ def _part(file: BinaryIO, names: Collection[str]) -> str:
         offset += len(line)
         if _name(line) in wanted:
             starts.append(node_id)
+        elif any(kind in line for kind in kinds):
+            others.append(node_id)
     if line != b"],\n":
         raise _OtherFormError
     _, edges_at = _until(file, b'"edges": [\n', offset + len(line))
@@ -79,7 +84,7 @@ def _part(file: BinaryIO, names: Collection[str]) -> str:
         source, target, _ = _edge(line)
         if source in part and (target in part or target in schemas):
             edges.append(line.rstrip(b",\n"))
-    places = {offsets[node_id] for node_id in (part | schemas) & offsets.keys()}
+    places = {offsets[node_id] for node_id in (part | schemas).union(others) & offsets.keys()}
     found = {place: _line(file, place) for place in sorted(places)}
     new = [found[offsets[node_id]] for node_id in schemas & offsets.keys()]
     known: set[str] = set()

@@ -136,16 +136,17 @@ def describe(change: Change) -> str:
             return f"{named(node)} is deleted"
         case DropColumn(node, column):
             return f"column {column} of {named(node)} is dropped"
-        case StatementChange(name):
-            return f"statement {name} is submitted with new SQL"
+        case StatementChange(name, _, is_new):
+            return f"statement {name} is {'created' if is_new else 'submitted with new SQL'}"
         case StatementStop(name):
             return f"statement {name} is stopped"
         case ConnectorChange(name):
-            return f"connector {name} gets a new configuration"
+            return f"connector {name} {'is created' if change.is_new else 'gets a new configuration'}"
         case ConnectorPause(name):
             return f"connector {name} is paused"
-        case TopicChange(name, _, recreated):
-            return f"topic {name} is {'deleted and created again' if recreated else 'configured'}"
+        case TopicChange(name, _, recreated, is_new):
+            verb = "created" if is_new else "deleted and created again" if recreated else "configured"
+            return f"topic {name} is {verb}"
         case TableflowChange(topic):
             return f"Tableflow is configured for topic {topic}"
         case TableflowDrop(topic):
