@@ -111,10 +111,10 @@ def change_case(node: RecordNode, settings: FieldSettings) -> RecordNode:
 @side_transform(f"{_COMMON}.PatternRename")
 def pattern_rename(node: RecordNode, settings: FieldSettings) -> RecordNode:
     try:
-        pattern = re.compile(settings.get("field.name.pattern"), re.IGNORECASE)
+        pattern = re.compile(settings.get("field.pattern"), re.IGNORECASE)
     except re.error:
         raise UnknownChangeError("its pattern is not understood") from None
-    replacement = re.sub(r"\$(\d+)", r"\\\1", settings.get("field.name.replacement", "field.replacement"))
+    replacement = re.sub(r"\$(\d+)", r"\\\1", settings.get("field.replacement"))
     return node.renamed(lambda name: pattern.sub(replacement, name))
 
 
