@@ -97,7 +97,7 @@ def test_every_command_exists() -> None:
         for word in shlex.split(words):
             if not isinstance(command, click.Group):
                 break
-            subcommand = command.commands.get(word)
+            subcommand = command.get_command(click.Context(command), word)
             assert subcommand is not None, f"lineage-bridge {words}"
             command = subcommand
 

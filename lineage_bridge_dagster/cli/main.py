@@ -22,7 +22,17 @@ from lineage_bridge_dagster.cli.store import store
 from lineage_bridge_dagster.cli.topics import topics
 
 
-@click.group(cls=ReadableGroup, context_settings=HELP_OPTIONS)
+class _Commands(ReadableGroup):
+    """Imports the embedded stack, which takes longer than all else, only for its commands and for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), "local"])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return local_command() if cmd_name == "local" else super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands, context_settings=HELP_OPTIONS)
 @click.version_option(package_name="lineage-bridge-dagster")
 def main() -> None:
     """Upstream lineage of Confluent Tableflow tables, in AWS Glue.
@@ -53,6 +63,5 @@ for _command in (
     init,
     setup,
     doctor,
-    local_command(),
 ):
     main.add_command(_command)

@@ -9,8 +9,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,36 +19,10 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
 from lineage_bridge_dagster_tests.cli.conftest import run
-
-#: Runs the command, and kills its own process at one call of a function: the module, the function's name,
-#: which of the calls with an argument that holds a word, and whether before or after it.
-KILLED = """
-import importlib, os, signal, sys
-module, name, number, word, when, *arguments = sys.argv[1:]
-*owner, name = name.split(".")
-target = importlib.import_module(module)
-for each in owner:
-    target = getattr(target, each)
-real, calls = getattr(target, name), 0
-
-def wrapped(*args, **kwargs):
-    global calls
-    calls += not word or any(word in str(arg) for arg in args)
-    last = calls == int(number) and (not word or any(word in str(arg) for arg in args))
-    if last and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    result = real(*args, **kwargs)
-    if last:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return result
-
-setattr(target, name, wrapped)
-from lineage_bridge_dagster.cli.main import main
-main(arguments)
-"""
+from lineage_bridge_dagster_tests.cli.killed_process import Point, killed_run
 
 COLLECTOR = "lineage_bridge_dagster.collector"
-STEPS = {
+STEPS: dict[str, Point] = {
     "while reading": (f"{COLLECTOR}.delta", "Delta.add_page", 2, "", "before"),
     "while writing files": (f"{COLLECTOR}.files", "ExtractFiles.write", 9, "", "after"),
     "before the state is kept": (f"{COLLECTOR}.marks", "MarkFile.keep", 1, "", "before"),
@@ -128,11 +100,8 @@ def extracts(folder: Path) -> list[dict[str, set[str]]]:
 def test_killed_extract_is_repeated_and_no_partial_file_is_seen(
     config: Path, tmp_path: Path, step: str
 ) -> None:
-    module, name, number, word, when = STEPS[step]
     mark = (tmp_path / "glue_hwm.txt").read_text()
-    arguments = ["-c", KILLED, module, name, str(number), word, when, "collect", "-c", str(config)]
-    killed = subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=os.environ, check=False)
-    assert killed.returncode == -signal.SIGKILL
+    assert killed_run(STEPS[step], ["collect", "-c", str(config)], tmp_path) == -signal.SIGKILL
     moved = (tmp_path / "glue_hwm.txt").read_text() != mark
     assert moved == (step == "after the mark was written")
     for folder in (tmp_path / "files", tmp_path / "landing"):
