@@ -16,7 +16,6 @@ from lineage_bridge_dagster.schemas.compatibility.violation import InvalidSchema
 PRIMITIVE_KINDS = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 NAMED_KINDS = frozenset({"record", "enum", "fixed"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_MISSING: Any = object()
 
 
 @dataclass(eq=False, slots=True)
@@ -106,22 +105,23 @@ class _AvroParser:
         self._validates = validate_defaults
         self._named: dict[str, AvroSchema] = {}
         self._open: set[str] = set()
-        self._unresolved: list[AvroSchema] = []
-        self._fields: list[AvroField] = []
+        self._path: list[str] = []
+        self._unresolved: list[tuple[AvroSchema, str]] = []
+        self._fields: list[tuple[AvroField, str]] = []
 
     def parse(self, document: Any) -> AvroSchema:
-        self._unresolved, self._fields = [], []
+        self._path, self._unresolved, self._fields = [], [], []
         root = self._schema(document, "")
-        for each in self._unresolved:
-            if each.name not in self._named:
-                raise InvalidSchema(f"it uses {each.name}, which it does not define")
+        for used, column in self._unresolved:
+            if used.name not in self._named:
+                raise InvalidSchema(f"it uses {used.name}, which it does not define", column)
         root = self._resolved(root)
         for schema in list(_all_schemas(root)):
             schema.inner = [self._resolved(each) for each in schema.inner]
-            for found in schema.fields.values():
-                found.type = self._resolved(found.type)
-        for found in self._fields if self._validates else ():
-            _check_default(found)
+            for member in schema.fields.values():
+                member.type = self._resolved(member.type)
+        for member, column in self._fields if self._validates else ():
+            _check_default(member, column)
         return root
 
     def _resolved(self, schema: AvroSchema) -> AvroSchema:
@@ -146,7 +146,7 @@ class _AvroParser:
         found = self._named.get(full) or self._named.get(name)
         if found is None:
             found = AvroSchema("", full)
-            self._unresolved.append(found)
+            self._unresolved.append((found, ".".join(self._path)))
         return found
 
     def _union(self, node: list[Any], namespace: str) -> AvroSchema:
@@ -213,22 +213,28 @@ class _AvroParser:
         for each in node["fields"]:
             if not isinstance(each, Mapping) or not isinstance(each.get("name"), str):
                 raise InvalidSchema(f"a field of {record.name} has no name: {_excerpt(each)}")
-            name = each["name"]
-            if "type" not in each:
-                raise InvalidSchema(f"the field {name} of {record.name} has no type")
-            kind = self._schema(each["type"], namespace)
-            _check_name(name)
-            if name in record.fields:
-                raise InvalidSchema(f"the field {name} is twice in {record.name}")
-            order = each.get("order", "ascending")
-            if str(order).lower() not in ("ascending", "descending", "ignore"):
-                raise InvalidSchema(f"the field {name} has the unknown order {order}")
-            default = each.get("default", _MISSING)
-            found = AvroField(
-                name, kind, _aliases(each), None if default is _MISSING else default, default is not _MISSING
-            )
-            record.fields[name] = found
-            self._fields.append(found)
+            self._path.append(each["name"])
+            try:
+                self._add_field(record, each, namespace)
+            except InvalidSchema as error:
+                error.column = error.column or ".".join(self._path)
+                raise
+            self._path.pop()
+
+    def _add_field(self, record: AvroSchema, node: Mapping[str, Any], namespace: str) -> None:
+        name = node["name"]
+        if "type" not in node:
+            raise InvalidSchema(f"the field {name} of {record.name} has no type")
+        kind = self._schema(node["type"], namespace)
+        _check_name(name)
+        if name in record.fields:
+            raise InvalidSchema(f"the field {name} is twice in {record.name}")
+        order = node.get("order", "ascending")
+        if str(order).lower() not in ("ascending", "descending", "ignore"):
+            raise InvalidSchema(f"the field {name} has the unknown order {order}")
+        found = AvroField(name, kind, _aliases(node), node.get("default"), "default" in node)
+        record.fields[name] = found
+        self._fields.append((found, ".".join(self._path)))
 
     def _add_symbols(self, enum: AvroSchema, node: Mapping[str, Any]) -> None:
         symbols = node.get("symbols")
@@ -275,11 +281,11 @@ def is_value_of(schema: AvroSchema, value: Any) -> bool:
     )
 
 
-def _check_default(found: AvroField) -> None:
+def _check_default(found: AvroField, column: str) -> None:
     is_text_of_number = found.type.kind in ("float", "double") and _is_number(found.default)
     if found.has_default and not is_text_of_number and not is_value_of(found.type, found.default):
         raise InvalidSchema(
-            f"the default of field {found.name} is {json.dumps(found.default)}, no {found.type.label}"
+            f"the default of field {found.name} is {json.dumps(found.default)}, no {found.type.label}", column
         )
 
 

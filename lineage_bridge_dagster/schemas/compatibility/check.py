@@ -59,7 +59,7 @@ def check(
     try:
         _validate(schema)
     except InvalidSchema as error:
-        found = Violation(INVALID_SCHEMA, "", f"it is no valid schema: {error}")
+        found = Violation(INVALID_SCHEMA, "", f"it is no valid schema: {error}", error.column)
         return CompatibilityVerdict(level, (found,))
     versions = old_versions if level.endswith(_TRANSITIVE) else old_versions[-1:]
     for old in reversed(versions if direction != "NONE" else ()):

@@ -49,4 +49,12 @@ class CompatibilityVerdict:
 
 
 class InvalidSchema(Exception):
-    """A text that is no schema; the message says why."""
+    """A text that is no schema; the message says why.
+
+    Attributes:
+        column: The field at fault, in dotted form; empty if it is none, or not known.
+    """
+
+    def __init__(self, message: str, column: str = "") -> None:
+        super().__init__(message)
+        self.column = column

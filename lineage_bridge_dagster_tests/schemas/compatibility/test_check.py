@@ -52,8 +52,8 @@ def test_levels(level: str, new: str, old: tuple[str, ...], expected: str) -> No
 
 @pytest.mark.parametrize("level", ["NONE", "FULL"])
 def test_no_level_takes_a_text_that_is_no_schema(level: str) -> None:
-    verdict = check(level, "AVRO", avro(a="uuid"), versions(FIRST))
-    assert [each.rule for each in verdict.violations] == ["INVALID_SCHEMA"]
+    verdict = check(level, "AVRO", avro(id="int", a="uuid"), versions(FIRST))
+    assert [(each.rule, each.column) for each in verdict.violations] == [("INVALID_SCHEMA", "a")]
     assert "uuid" in verdict.violations[0].message
 
 
