@@ -100,6 +100,8 @@ class Registration:
 def _spelled(violations: Sequence[Violation], level: str) -> str:
     """Why a version is rejected, in one clause."""
     first = violations[0]
-    more = f" ({len(violations) - 1} more)" if len(violations) > 1 else ""
-    against = f"{level}, version {first.version}: " if first.version else ""
-    return f"{against}{first.message} [{first.rule}]{more}"
+    old = f"version {first.version}"
+    pair = (old, "the new version") if first.forward else ("the new version", old)
+    against = f"under {level}, {pair[0]} must read {pair[1]}: " if first.version else ""
+    more = f"; {len(violations) - 1} more" if len(violations) > 1 else ""
+    return f"{against}{first.message} [{f'{first.rule} {first.path}'.strip()}{more}]"

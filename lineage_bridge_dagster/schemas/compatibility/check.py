@@ -112,7 +112,7 @@ def _violations(
     if direction in ("BACKWARD", "FULL") or new.type != old.type:
         yield from unreadable(new, old, lenient=lenient)
     if direction in ("FORWARD", "FULL") and new.type == old.type:
-        yield from unreadable(old, new, lenient=lenient)
+        yield from (each._replace(forward=True) for each in unreadable(old, new, lenient=lenient))
 
 
 def _validate(schema: RegisteredSchema) -> None:

@@ -21,37 +21,38 @@ LENIENT_RULES = frozenset(
 """The rules that a compatibility policy of `LENIENT` does not apply."""
 
 _MESSAGES: Mapping[str, str] = {
-    "TYPE_CHANGED": "is of another type",
-    "TYPE_NARROWED": "must be an integer now",
-    "PATTERN_CHANGED": "has another pattern",
-    "MULTIPLE_OF_CHANGED": "has another multipleOf",
-    "MULTIPLE_OF_EXPANDED": "has a coarser multipleOf",
-    "REQUIRED_ATTRIBUTE_ADDED": "is required now, and older records need not have it",
-    "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL": "is new and required, and older records lack it",
-    "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL": "is gone, and the content model is closed to it",
-    "ENUM_ARRAY_NARROWED": "has fewer values",
-    "ENUM_ARRAY_CHANGED": "has other values",
-    "COMBINED_TYPE_CHANGED": "combines its schemas in another way",
-    "COMBINED_TYPE_SUBSCHEMAS_CHANGED": "combines other schemas",
-    "PRODUCT_TYPE_EXTENDED": "must fit more schemas",
-    "SUM_TYPE_NARROWED": "may fit fewer schemas",
-    "NOT_TYPE_EXTENDED": "excludes more",
-    "SCHEMA_ADDED": "has a schema now",
-    "UNIQUE_ITEMS_ADDED": "must have unique items now",
-    "DEPENDENCY_ARRAY_CHANGED": "needs other properties",
-    "DEPENDENCY_ARRAY_EXTENDED": "needs more properties",
+    "TYPE_CHANGED": "is read as another type than it is written",
+    "TYPE_NARROWED": "is read as an integer, and written as any number",
+    "PATTERN_CHANGED": "has another pattern in the reader's schema",
+    "MULTIPLE_OF_CHANGED": "has another multipleOf in the reader's schema",
+    "MULTIPLE_OF_EXPANDED": "has a coarser multipleOf in the reader's schema",
+    "REQUIRED_ATTRIBUTE_ADDED": "is required by the reader's schema alone, without a default",
+    "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL": "is required to be read, and is never written",
+    "ENUM_ARRAY_NARROWED": "has fewer values in the reader's schema",
+    "ENUM_ARRAY_CHANGED": "has other values in the reader's schema",
+    "COMBINED_TYPE_CHANGED": "combines its schemas in another way in the reader's schema",
+    "COMBINED_TYPE_SUBSCHEMAS_CHANGED": "combines other schemas in the reader's schema",
+    "PRODUCT_TYPE_EXTENDED": "must fit more schemas to be read than to be written",
+    "SUM_TYPE_NARROWED": "may fit fewer schemas to be read than to be written",
+    "NOT_TYPE_EXTENDED": "has more values excluded in the reader's schema",
+    "SCHEMA_ADDED": "has a schema for the reader alone",
+    "UNIQUE_ITEMS_ADDED": "must have unique items to be read",
+    "DEPENDENCY_ARRAY_CHANGED": "needs other properties in the reader's schema",
+    "DEPENDENCY_ARRAY_EXTENDED": "needs more properties in the reader's schema",
 }
 _ENDS: Mapping[str, str] = {
     "_ADDED_TO_OPEN_CONTENT_MODEL": (
-        "is new, and older records may have anything there, as the content model is open"
+        "is in the reader's schema alone, and the writer's open content model allows anything there"
     ),
-    "_REMOVED_FROM_CLOSED_CONTENT_MODEL": "is gone, and the content model is closed to it",
-    "_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL": "does not fit the schema of what is not named",
-    "_REMOVED": "is closed to {what} now",
-    "_NARROWED": "restricts {what} now",
-    "_ADDED": "has {what} now, which older records need not follow",
-    "_DECREASED": "has a lower {what}",
-    "_INCREASED": "has a higher {what}",
+    "_REMOVED_FROM_CLOSED_CONTENT_MODEL": "is not in the reader's schema, which is closed to it",
+    "_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL": (
+        "is in one schema alone, and does not fit what the other says of the rest"
+    ),
+    "_REMOVED": "may have no {what} in the reader's schema",
+    "_NARROWED": "has its {what} restricted in the reader's schema",
+    "_ADDED": "has {what} in the reader's schema alone",
+    "_DECREASED": "has a lower {what} in the reader's schema",
+    "_INCREASED": "has a higher {what} in the reader's schema",
 }
 
 
@@ -59,7 +60,7 @@ def json_message(rule: str, where: str) -> str:
     """A rule in one clause.
 
     >>> json_message("MAX_LENGTH_DECREASED", "note")
-    'note has a lower maxLength'
+    "note has a lower maxLength in the reader's schema"
     """
     if rule in _MESSAGES:
         return f"{where} {_MESSAGES[rule]}"

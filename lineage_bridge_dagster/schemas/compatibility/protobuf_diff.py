@@ -53,7 +53,8 @@ class _ProtobufDiff:
     def violations(self) -> Iterator[Violation]:
         old, new = self._writer.file, self._reader.file
         if old.package != new.package:
-            message = f"the package is {new.package or 'absent'}, and was {old.package or 'absent'}"
+            names = [each or "empty" for each in (old.package, new.package)]
+            message = f"the package is written as {names[0]}, and read as {names[1]}"
             yield Violation("PACKAGE_CHANGED", "#/", message)
         yield from self._declared(old, new, _Place(own_name(old), "#"))
 
@@ -71,7 +72,9 @@ class _ProtobufDiff:
                 yield from self._message(message, later[name], inner)
             else:
                 column = self._writer.column(inner.name)
-                yield Violation("MESSAGE_REMOVED", inner.path, f"the message {name} is gone", column)
+                yield Violation(
+                    "MESSAGE_REMOVED", inner.path, f"the message {name} is not in the reader's schema", column
+                )
 
     def _message(self, old: DescriptorProto, new: DescriptorProto, at: _Place) -> Iterator[Violation]:
         if at.name in self._open:
@@ -87,7 +90,7 @@ class _ProtobufDiff:
             elif number not in before:
                 if after[number].label == FieldDescriptorProto.LABEL_REQUIRED:
                     name = after[number].name
-                    message = f"{name} is new and required, and older records do not have it"
+                    message = f"{name} is required by the reader's schema alone"
                     column = self._reader.column(at.name, name)
                     yield Violation("REQUIRED_FIELD_ADDED", f"{at.path}/{number}", message, column)
             else:
@@ -114,7 +117,9 @@ class _ProtobufDiff:
                 several = len(free) > 1
                 rule = "MULTIPLE_FIELDS_MOVED_TO_ONEOF" if several else "FIELD_MOVED_TO_EXISTING_ONEOF"
                 column = self._writer.column(at.name, (free or members)[0].name)
-                message = f"{names} may no longer come together with others of the oneof {union.name}"
+                message = (
+                    f"{names} may be written together with others of what is read as the oneof {union.name}"
+                )
                 yield Violation(rule, f"{at.path}/{union.name}", message, column)
 
     def _removed(
@@ -123,10 +128,10 @@ class _ProtobufDiff:
         column = self._writer.column(at.name, field.name)
         group = _oneof(old, field)
         if group and group not in deleted:
-            message = f"{field.name} is no longer among the members of the oneof {group}"
+            message = f"{field.name} of the oneof {group} is not in the reader's schema"
             yield Violation("ONEOF_FIELD_REMOVED", f"{at.path}/{group}/{field.number}", message, column)
         elif field.label == FieldDescriptorProto.LABEL_REQUIRED:
-            message = f"{field.name} is gone, and was required"
+            message = f"{field.name} is required where it is written, and not in the reader's schema"
             yield Violation("REQUIRED_FIELD_REMOVED", f"{at.path}/{field.number}", message, column)
 
     def _field(
@@ -136,7 +141,7 @@ class _ProtobufDiff:
         old_entry, new_entry = self._writer.map_entry(old), self._reader.map_entry(new)
         kinds = [_kind(old, is_map=old_entry is not None), _kind(new, is_map=new_entry is not None)]
         if kinds[0] != kinds[1]:
-            message = f"{old.name} is a {kinds[1]}, and was a {kinds[0]}"
+            message = f"{old.name} is written as a {kinds[0]}, and read as a {kinds[1]}"
             yield Violation("FIELD_KIND_CHANGED", path, message, column)
         elif old_entry is not None and new_entry is not None:
             for before, after in zip(old_entry.field, new_entry.field, strict=True):
@@ -150,11 +155,13 @@ class _ProtobufDiff:
     ) -> Iterator[Violation]:
         scalars = [SCALAR_KIND.get(each.type) for each in (old, new)]
         if (scalars[0] is None) != (scalars[1] is None):
-            yield Violation("FIELD_KIND_CHANGED", path, f"{old.name} is of another kind", column)
+            yield Violation(
+                "FIELD_KIND_CHANGED", path, f"{old.name} is read as another kind than it is written", column
+            )
         elif scalars[0] is None:
             yield from self._named(old, new, path, column)
         elif scalars[0] != scalars[1]:
-            message = f"{old.name} is a {scalars[1]} on the wire, and was a {scalars[0]}"
+            message = f"{old.name} is written as a {scalars[0]}, and read as a {scalars[1]}"
             yield Violation("FIELD_SCALAR_KIND_CHANGED", path, message, column)
 
     def _label(
@@ -164,7 +171,7 @@ class _ProtobufDiff:
         labels = [_label(self._writer, old), _label(self._reader, new)]
         kinds = {SCALAR_KIND.get(old.type), SCALAR_KIND.get(new.type)}
         if all(labels) and labels[0] != labels[1] and len(kinds) == 1 and not kinds & {None, TEXT}:
-            message = f"{old.name} is {labels[1]}, and was {labels[0]}"
+            message = f"{old.name} is {labels[0]} where it is written, and {labels[1]} where read"
             yield Violation("FIELD_NUMERIC_LABEL_CHANGED", path, message, column)
 
     def _named(
@@ -173,7 +180,7 @@ class _ProtobufDiff:
         """Fields of messages, which are the same if their names within their packages are."""
         before, after = self._writer.messages[old.type_name], self._reader.messages[new.type_name]
         if before.local != after.local:
-            message = f"{old.name} is a {after.local}, and was a {before.local}"
+            message = f"{old.name} is written as a {before.local}, and read as a {after.local}"
             yield Violation("FIELD_NAMED_TYPE_CHANGED", path, message, column)
         elif not (before.is_own and after.is_own):
             # Messages that both schemas declare are compared where they are declared.
@@ -181,7 +188,7 @@ class _ProtobufDiff:
             found = list(self._message(before.message, after.message, place))
             yield from found
             if found:
-                message = f"the message {before.local} of {old.name} is another one"
+                message = f"the message {before.local} of {old.name} is another one where it is read"
                 yield Violation("FIELD_NAMED_TYPE_CHANGED", path, message, column)
 
 

@@ -21,6 +21,7 @@ class Violation(NamedTuple):
         message: Why, in one clause.
         column: The field that decides, in dotted form; empty if it is the whole record.
         version: The earlier version that it is compared with; 0 if the text itself is at fault.
+        forward: Whether the earlier version cannot read the new one's records, and not the other way.
     """
 
     rule: str
@@ -28,6 +29,7 @@ class Violation(NamedTuple):
     message: str
     column: str = ""
     version: int = 0
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

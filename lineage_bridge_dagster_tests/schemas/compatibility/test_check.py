@@ -48,6 +48,7 @@ def test_levels(level: str, new: str, old: tuple[str, ...], expected: str) -> No
     verdict = check(level, "AVRO", new, versions(*old))
     assert verdict.accepted == (not expected)
     assert [f"{each.version} {each.column}" for each in verdict.violations] == [expected] * bool(expected)
+    assert all(each.forward is ("x" not in new) for each in verdict.violations)
 
 
 @pytest.mark.parametrize("level", ["NONE", "FULL"])
