@@ -31,4 +31,11 @@ def sink_columns(family: str, table: SinkDataset) -> list[WrittenColumn]:
         )
     else:
         found = reader(table)
-    return [*{item.path: item for item in found}.values()]
+    columns: dict[str, WrittenColumn] = {}
+    for item in found:
+        # Several statements may write a column.
+        before = columns.get(item.path, item)
+        reason = before.unknown or item.unknown
+        sources = frozenset[str]() if reason else before.sources | item.sources
+        columns[item.path] = WrittenColumn(item.path, sources, reason)
+    return [*columns.values()]

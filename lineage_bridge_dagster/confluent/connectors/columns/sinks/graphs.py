@@ -16,15 +16,17 @@ from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
     unknown,
     writes,
 )
+from lineage_bridge_dagster.confluent.connectors.config import split_list
 
-_BY_DATA = {
-    "neo4j.cud.topics": "the record itself says which labels and properties it changes",
-    "neo4j.cdc.schema.topics": "the labels and properties of a change event are data of the record",
-    "neo4j.cdc.source-id.topics": "the labels and properties of a change event are data of the record",
-    "neo4j.topic.cud": "the record itself says which labels and properties it changes",
-    "neo4j.topic.cdc.schema": "the labels and properties of a change event are data of the record",
-    "neo4j.topic.cdc.sourceId": "the labels and properties of a change event are data of the record",
-}
+#: The lists of topics whose records are themselves changes of a graph.
+_CHANGES = (
+    "neo4j.cud.topics",
+    "neo4j.cdc.schema.topics",
+    "neo4j.cdc.source-id.topics",
+    "neo4j.topic.cud",
+    "neo4j.topic.cdc.schema",
+    "neo4j.topic.cdc.sourceId",
+)
 
 
 @writes("neo4j")
@@ -38,8 +40,6 @@ def neo4j(table: SinkDataset) -> Iterator[WrittenColumn]:
     if statement := config.get(f"neo4j.cypher.topic.{topic}", f"neo4j.topic.cypher.{topic}"):
         yield from assigned(statement, bound_names(config, table.record))
         return
-    for key, reason in _BY_DATA.items():
-        if topic in [name.strip() for name in config.get(key).replace(";", ",").split(",")]:
-            yield from unknown(reason)
-            return
-    yield from unknown("no strategy is set for the topic")
+    listed = any(topic in split_list(config.get(key).replace(";", ",")) for key in _CHANGES)
+    what = "the record itself says which labels and properties it changes"
+    yield from unknown(what if listed else "no strategy is set for the topic")

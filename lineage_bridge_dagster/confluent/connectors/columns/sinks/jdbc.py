@@ -73,8 +73,9 @@ def _field(name: str, node: RecordNode) -> WrittenColumn:
 
 def _primary_key(table: SinkDataset) -> Iterator[WrittenColumn]:
     config, key, value = table.config, _key(table), table.record.value
-    names = config.items("pk.fields")
-    mode = config.get("pk.mode", default="none").lower()
+    # SAP HANA's sink has a setting for each topic.
+    names = config.items(f"{table.topic}.pk.fields", "pk.fields")
+    mode = config.get(f"{table.topic}.pk.mode", "pk.mode", default="none").lower()
     if mode == "kafka":
         yield from generated(*(names if len(names) == len(_COORDINATES) else _COORDINATES))
     elif mode == "record_key":

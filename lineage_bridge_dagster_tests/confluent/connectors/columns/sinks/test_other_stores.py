@@ -168,6 +168,12 @@ def test_cassandra_writes_what_is_mapped(mapping: str, query: str, expected: dic
             {"member": "value.c", "score": "value.d"},
         ),
         (
+            "redis.sink.RedisSinkConnector",
+            "INSERT INTO x SELECT c FROM t PK c; INSERT INTO y SELECT d FROM t PK d",
+            "redis://h:6379/0",
+            {"_key": "value.c value.d", "_value": "value.c value.d"},
+        ),
+        (
             "influx.InfluxSinkConnector",
             "INSERT INTO m SELECT c AS v FROM t WITHTIMESTAMP d WITHTAG(a.b, dc=eu)",
             "influxdb://h:8086/db",
