@@ -175,8 +175,7 @@ class StoredSubjects:
             taken = f"{level}, that of its registry," if level else BACKWARD
             yield ImpactGap(
                 None,
-                f"the compatibility level of {change.subject} itself is not known, and decides; {taken} is "
-                "taken",
+                f"the compatibility level of {change.subject} itself is not known; {taken} is taken",
                 matters=not level,
             )
 

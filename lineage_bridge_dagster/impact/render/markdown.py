@@ -123,8 +123,8 @@ def code(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """A text of others on one line, without markup."""
+    """A text of others on one line, without markup, and without mentions of people."""
     text = " ".join(text.split())
-    for character in "\\`|<*_[]":
-        text = text.replace(character, "&lt;" if character == "<" else f"\\{character}")
-    return text
+    for character in "\\`|*_[]":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("<", "&lt;").replace("@", "&#64;")

@@ -20,7 +20,8 @@ def report(impact: Impact) -> str:
 def _lines(impact: Impact) -> Iterator[str]:
     for change in impact.changes:
         yield f"Change: {describe(change)}"
-    yield ""
+    if impact.effects:
+        yield ""
     for effect in impact.by_node:
         verdict = click.style(f"{VERDICTS[effect.verdict]:<20}", fg=_COLORS.get(effect.verdict))
         column = f" ({effect.column})" if effect.column else ""
@@ -33,11 +34,10 @@ def _lines(impact: Impact) -> Iterator[str]:
     if steps:
         yield "\nNext:"
         yield from (f"  - {step}" for step in steps)
-    if impact.gaps:
-        yield "\nNot known:"
-        for gap in impact.gaps:
-            place = f"{named(gap.node)}: " if gap.node else ""
-            yield f"  - {place}{gap.reason}{'' if gap.matters else ' (decides on nothing here)'}"
+    for title, matters in (("Not known", True), ("Notes", False)):
+        if gaps := [gap for gap in impact.gaps if gap.matters is matters]:
+            yield f"\n{title}:"
+            yield from (f"  - {f'{named(gap.node)}: ' if gap.node else ''}{gap.reason}" for gap in gaps)
     yield f"\n{summary(impact)[:1].upper()}{summary(impact)[1:]}."
 
 
