@@ -34,13 +34,21 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "sarif")
     "--world", type=_FILE, help="What exists, as JSON: topics, schemas, statements, connectors, ..."
 )
 @click.option("--change", type=_FILE, multiple=True, help="A change as JSON, or a list of changes.")
-@click.option("--schema", type=_FILE, help="A schema that becomes the next version of --subject.")
-@click.option("--subject", default="", metavar="S", help="Its subject, such as orders-value.")
-@click.option("--reference", multiple=True, metavar="NAME=FILE", help="A schema that --schema imports.")
-@click.option("--old", type=_FILE, help="The version to compare --schema with, instead of the latest one.")
+@click.option(
+    "--schema", type=_FILE, multiple=True, help="A schema that becomes the next version of --subject."
+)
+@click.option("--subject", multiple=True, metavar="S", help="Its subject, such as orders-value.")
+@click.option("--reference", multiple=True, metavar="NAME=FILE", help="A schema that a --schema imports.")
+@click.option(
+    "--old",
+    type=_FILE,
+    multiple=True,
+    help="The version to compare --schema with, instead of the latest one.",
+)
 @click.option(
     "--compatibility",
     type=click.Choice(_LEVELS, case_sensitive=False),
+    multiple=True,
     help="The compatibility level of --subject, if it has one of its own: a discovery reads that of the "
     "registry alone.",
 )
@@ -62,11 +70,11 @@ def impact(
     graph: Path | None,
     world: Path | None,
     change: tuple[Path, ...],
-    schema: Path | None,
-    subject: str,
+    schema: tuple[Path, ...],
+    subject: tuple[str, ...],
     reference: tuple[str, ...],
-    old: Path | None,
-    compatibility: str | None,
+    old: tuple[Path, ...],
+    compatibility: tuple[str, ...],
     statement: tuple[str, ...],
     connector: tuple[str, ...],
     plan: tuple[Path, ...],
@@ -107,21 +115,26 @@ def impact(
         return
     if graph is not None and world is not None:
         raise click.UsageError("--graph and --world both tell what exists: give one of them.")
-    if (schema is None) != (not subject):
-        raise click.UsageError("--schema and --subject belong together.")
-    if schema is None and (old is not None or reference or compatibility):
-        raise click.UsageError("--old, --reference and --compatibility belong to --schema.")
+    if len(schema) != len(subject):
+        raise click.UsageError("--schema and --subject belong together: give as many of one as of the other.")
+    for name, values in {"--old": old, "--compatibility": compatibility}.items():
+        if len(values) not in (0, len(schema)):
+            raise click.UsageError(
+                f"{name} belongs to --schema: give one for each, in the same order, or none."
+            )
+    if reference and not schema:
+        raise click.UsageError("--reference belongs to --schema.")
     try:
         changes = _changes(change, plan, statement, connector, drop)
-        if schema is not None:
-            references = {name: Path(file) for name, file in map(_pair, reference)}
-            changes.add_schema_file(schema, subject, references)
+        references = {name: Path(file) for name, file in map(_pair, reference)}
+        for path, name in zip(schema, subject, strict=True):
+            changes.add_schema_file(path, name, references)
         if not changes.changes and not changes.gaps and not changes.files:
             raise click.UsageError(
                 "No change is given: use --schema, --statement, --connector, --plan, --drop or --change."
             )
-        levels = {subject: compatibility} if compatibility else {}
-        found = _analyze(graph, world, old, subject, levels, changes)
+        before = dict(zip(subject, old, strict=False))
+        found = _analyze(graph, world, before, dict(zip(subject, compatibility, strict=False)), changes)
     except ConfigurationError:
         raise
     except LineageBridgeError as error:
@@ -167,8 +180,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _analyze(
     graph: Path | None,
     world: Path | None,
-    old: Path | None,
-    subject: str,
+    old: Mapping[str, Path],
     levels: Mapping[str, str],
     changes: GivenChanges,
 ) -> Impact:
@@ -182,7 +194,7 @@ def _analyze(
     from lineage_bridge_dagster.lineage.files import read_json
     from lineage_bridge_dagster.lineage.graph_part import load_downstream
 
-    before = {subject: read_schema(old, subject)} if old is not None else {}
+    before = {subject: read_schema(path, subject) for subject, path in old.items()}
     if world is not None:
         document = read_json(world)
         if not isinstance(document, dict):

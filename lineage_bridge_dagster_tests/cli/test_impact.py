@@ -104,8 +104,12 @@ def test_exit_codes(arguments: list[str], code: int) -> None:
 
 
 def test_changes_count_together() -> None:
-    code, found = report("--world", "world.json", "--schema", "new.avsc", *SUBJECT, "--drop", "connector:pg")
-    assert code == 0
+    code, found = report(
+        *("--world", "world.json", "--schema", "new.avsc", *SUBJECT, "--drop", "connector:pg"),
+        *("--schema", "same.avsc", "--subject", "orders-key"),
+    )
+    # Of the key, no version is known to compare with.
+    assert code == 3
     assert found["topic : orders"] == "gains_column"
     assert found["dataset : postgres://db:5432/dw.public.orders"] == "loses_data"
 
@@ -116,7 +120,8 @@ def test_changes_count_together() -> None:
         (["--world", "world.json"], "No change is given"),
         (["--world", "world.json", "--graph", "graph.json", "--drop", "topic:a"], "give one of them"),
         (["--world", "world.json", "--schema", "same.avsc"], "--schema and --subject belong together"),
-        (["--world", "world.json", "--drop", "topic:a", "--old", "same.avsc"], "belong to --schema"),
+        (["--world", "world.json", "--drop", "topic:a", "--old", "same.avsc"], "--old belongs to --schema"),
+        (["--world", "world.json", "--drop", "topic:a", "--reference", "a=b"], "--reference belongs"),
         (["--world", "world.json", "--schema", "schema.txt", *SUBJECT], "Name it .avsc, .proto or .json"),
         (["--world", "world.json", "--statement", "s"], "is not NAME=FILE"),
         (["--world", "world.json", "--statement", "s=latin.sql"], "latin.sql is not UTF-8"),

@@ -84,7 +84,35 @@ _STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
         "Tell the table's readers from when on values are missing; the rows of before stay."
     ),
     (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers from when on values are missing.",
-    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers from when on it gets no new values.",
+    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers from when on values are missing.",
+}
+#: The same of the changed object itself.
+_OWN_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
+    (Verdict.BREAKS, NodeKind.STATEMENT): "Correct its SQL before it is submitted: Flink refuses it.",
+    (Verdict.BREAKS, NodeKind.CONNECTOR): "Correct its configuration before it is applied.",
+    (Verdict.BREAKS, NodeKind.GLUE): (
+        "Keep it until its readers have moved on; then drop the table from Glue, since nothing writes it."
+    ),
+}
+#: The same of nodes to which no column decides: they lose rows, or all that they read.
+_ROW_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
+    (Verdict.BREAKS, NodeKind.STATEMENT): (
+        "Before the change is made, replace the statement by one that does without what goes, or stop it."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.STATEMENT): (
+        "Leave it running: it goes on as soon as its input has rows again. Stop it if that is for good."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.CONNECTOR): (
+        "Leave it running: it goes on as soon as its input has rows again. Delete it if that is for good."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.TOPIC): (
+        "Tell whoever reads it from when on rows are missing, and restore what writes it."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.GLUE): (
+        "Tell the table's readers from when on rows are missing; those of before stay."
+    ),
+    (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers from when on rows are missing.",
+    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers from when on rows are missing.",
 }
 _BY_VERDICT: Mapping[Verdict, str] = {
     Verdict.CHANGES_MEANING: (
@@ -102,7 +130,10 @@ def named(node: NodeRef) -> str:
 
 def next_step(effect: Affected) -> str:
     """What a person would do about an effect, as sentences."""
-    return _STEPS.get((effect.verdict, effect.node.kind)) or _BY_VERDICT[effect.verdict]
+    case = (effect.verdict, effect.node.kind)
+    own = _OWN_STEPS.get(case) if len(effect.path) == 1 else None
+    rows = _ROW_STEPS.get(case) if effect.column is None else None
+    return own or rows or _STEPS.get(case) or _BY_VERDICT[effect.verdict]
 
 
 def counts(effects: Iterable[Affected]) -> str:

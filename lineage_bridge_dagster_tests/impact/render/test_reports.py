@@ -130,3 +130,31 @@ def test_sarif_has_what_code_scanning_asks_for() -> None:
         assert location["physicalLocation"]["artifactLocation"]["uri"] == "schemas/orders.avsc"
         assert result["partialFingerprints"]
     assert len({json.dumps(result["partialFingerprints"]) for result in run["results"]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "column", "own", "step"),
+    [
+        (NodeKind.STATEMENT, Verdict.BREAKS, "region", False, "Deploy a version for the new input"),
+        (NodeKind.STATEMENT, Verdict.BREAKS, None, False, "Before the change is made, replace"),
+        (NodeKind.STATEMENT, Verdict.BREAKS, "region", True, "Correct its SQL"),
+        (NodeKind.CONNECTOR, Verdict.LOSES_DATA, "region", False, "Take the missing topic or field out"),
+        (NodeKind.CONNECTOR, Verdict.LOSES_DATA, None, False, "Leave it running"),
+        (NodeKind.GLUE, Verdict.BREAKS, "region", False, "Make the change one that Tableflow takes"),
+        (NodeKind.GLUE, Verdict.BREAKS, None, True, "Keep it until its readers have moved on"),
+        (NodeKind.TOPIC, Verdict.BREAKS, "region", True, "Change the schema so that the registry takes it"),
+        (NodeKind.VIEW, Verdict.GAINS_COLUMN, "region", False, "Nothing has to be done"),
+    ],
+)
+def test_the_next_step_follows_from_what_happens_to_which_node(
+    kind: NodeKind, verdict: Verdict, column: str | None, own: bool, step: str
+) -> None:
+    node = NodeRef(kind, "n")
+    path = (PathStep(node, column),) if own else (PathStep(ORDERS, None), PathStep(node, column))
+    assert next_step(Affected(node, column, verdict, "why", path)).startswith(step)
+
+
+def test_every_effect_has_a_next_step() -> None:
+    for kind in NodeKind:
+        for verdict in Verdict:
+            assert next_step(Affected(NodeRef(kind, "n"), None, verdict, "why"))
