@@ -62,6 +62,17 @@ def test_a_chains_page_shows_its_drawing(
     picture("drawing")
 
 
+def test_a_topics_page_shows_what_it_feeds_to_the_column(
+    dagster: DagsterPages, picture: Callable[[str], None]
+) -> None:
+    dagster.open_asset("kafka/lkc-7k2m9p/orders.v1")
+    fed = dagster.read("lineage_bridge/downstream", lambda: picture("downstream"))
+    assert "Feeds 2 connectors" in fed
+    for kind in ("table", "Flink statement", "topic"):
+        assert kind in fed
+    assert "revenue.global" in fed
+
+
 def _result(page: Page) -> Locator:
     """Locate the text below `Evaluation result` on a check's tab."""
     return page.get_by_text("Evaluation result", exact=True).locator("xpath=following::*[text()][1]")

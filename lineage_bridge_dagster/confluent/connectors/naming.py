@@ -138,7 +138,7 @@ ATHENA = Rule(
     "awsathena://{host}/{catalog}.{schema}.{table}",
     spec="awsathena://athena.{region_name}.amazonaws.com + {catalog}.{database}.{table}",
 )
-BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}:{instance}/{table}")
+BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}/{instance}/{table}")
 CLICKHOUSE = Rule("ClickHouse", "clickhouse://{host}:{port}/{database}.{table}", "8123")
 DORIS = Rule("Apache Doris, SelectDB", "doris://{host}:{port}/{database}.{table}", "9030")
 GLUE = Rule(

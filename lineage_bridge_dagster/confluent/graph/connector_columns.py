@@ -109,6 +109,11 @@ class _Flows:
             if role == "value" and head in _ROWS and rest:
                 yield Column(topic, rest.partition(".")[0])
             return
+        for place, dataset in self._found.places.items():
+            if name.startswith(f"{place}."):
+                label = place.rpartition("/")[2]
+                yield Column(self._datasets[dataset], f"{label}.{name.removeprefix(f'{place}.')}")
+                return
         for dataset, node_id in self._datasets.items():
             if name.startswith(f"{dataset}."):
                 yield Column(node_id, name.removeprefix(f"{dataset}."))

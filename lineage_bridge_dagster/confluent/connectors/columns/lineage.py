@@ -47,10 +47,12 @@ class ConnectorColumns:
         columns: Written column -> those that it is made of; none for constants and metadata. Names are
             `topic:orders.value.id`, and `<dataset>.<column>`.
         unknown: Written column, topic or dataset -> why it is not known what it is made of.
+        places: Part of a dataset with a name of its own, which columns are named by -> the dataset.
     """
 
     columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unknown: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
 
 
 def connector_columns(
@@ -77,7 +79,8 @@ def connector_columns(
             unknown.setdefault(target, node.unknown)
         else:
             found[target] = found.get(target, frozenset()) | node.sources
-    return ConnectorColumns({name: found[name] for name in found if name not in unknown}, unknown)
+    known = {name: found[name] for name in found if name not in unknown}
+    return ConnectorColumns(known, unknown, frame.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class _Frame:
     topics: ExistingTopics
     schemas: TopicSchemas
     tables: Mapping[str, Sequence[str]]
+    places: dict[str, str] = field(default_factory=dict)
 
     def sink(self) -> Iterator[tuple[str, RecordNode]]:
         """The columns of datasets, each with what it is made of."""
@@ -97,7 +101,12 @@ class _Frame:
             columns = tuple(self.tables.get(dataset, ()))
             table = SinkDataset(self.config, name, dataset, record, columns)
             for column in sink_columns(self.lineage.family, table):
-                yield _target(dataset, column), RecordNode(column.sources, unknown=column.unknown)
+                if column.place:
+                    self.places[column.place] = dataset
+                yield (
+                    _target(column.place or dataset, column),
+                    RecordNode(column.sources, unknown=column.unknown),
+                )
         paired = {dataset for _, dataset in self.lineage.pairs}
         for dataset in self.lineage.datasets_written:
             if dataset not in paired:
@@ -124,15 +133,29 @@ class _Frame:
     def source(self) -> Iterator[tuple[str, RecordNode]]:
         """The fields of topics, each with what it is made of."""
         others = {*self.lineage.dlq_topics, *self.lineage.report_topics, *self.lineage.internal_topics}
-        for topic in self.lineage.topics_written:
-            if topic in others:
+        written = set(self.lineage.topics_written)
+        # A topic that no name in the configuration leads to may still be that of a table in the catalog.
+        for topic in dict.fromkeys((*self.lineage.topics_written, *(name for name, _ in self.schemas))):
+            datasets = tuple(dataset for dataset, target in self.lineage.pairs if target == topic)
+            datasets = datasets or tuple(self._catalogued(topic))
+            if topic in others or (topic not in written and not datasets):
                 continue
-            datasets = tuple(dataset for dataset, written in self.lineage.pairs if written == topic)
             asked = SourceTopic(self.config, self.lineage.family, topic, datasets, self.tables)
             record = self._declared(source_record(asked))
             record = transformed(record, self.config, self._name_before(topic), self.topics)
             yield from self._fields(topic, "key", record.key)
             yield from self._fields(topic, "value", record.value)
+
+    def _catalogued(self, topic: str) -> Iterator[str]:
+        """The tables of a catalog whose rows go to a topic, where expressions alone name the tables."""
+        prefix = self.config.get("topic.prefix", "database.server.name")
+        routing = routing_of(self.config, self.topics)
+        for dataset in self.tables if prefix else ():
+            parts = dataset.rpartition("/")[2].split(".")
+            tails = [".".join(parts[start:]) for start in range(len(parts))]
+            names = [f"{prefix}{dot}{tail}" for tail in tails for dot in (".", "")]
+            if any(topic in routing.route(name) for name in names):
+                yield dataset
 
     def _declared(self, record: ConnectRecord) -> ConnectRecord:
         """The record with the fields of the schema that the configuration holds."""
@@ -166,7 +189,7 @@ class _Frame:
     def _own_fields(self, base: str, role: str, node: RecordNode) -> Iterator[tuple[str, RecordNode]]:
         if self._is_plain(role) or not node.is_struct:
             whole = node.whole()
-            if not node.open or whole.unknown:
+            if not (node.open and whole.sources) or whole.unknown:
                 yield base, whole
             return
         for path, each in node.leaves():

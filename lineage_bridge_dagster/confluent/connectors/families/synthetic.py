@@ -28,6 +28,7 @@ source_family(
     "datagen",
     "DatagenSource DatagenSourceInternal",
     "io.confluent.kafka.connect.datagen.DatagenConnector",
+    "com.github.jcustenborder.kafka.connect.simulator.SimulatorSourceConnector",
     has_dataset=False,
 )(topic_of(lambda _config: []))
 source_family(

@@ -65,7 +65,9 @@ def _is_extra(name: str, extra: Iterable[str]) -> bool:
 
 def _spelled(columns: Columns, case: Case) -> dict[str, frozenset[str]]:
     """The columns with datasets named as the case names them."""
-    names = {other: name for name, others in _spellings(case).items() for other in others}
+    names = {
+        other: name for name, others in case.get("accept", {}).get("dataset", {}).items() for other in others
+    }
 
     def spelled(text: str) -> str:
         for other in sorted(names, key=len, reverse=True):
@@ -74,18 +76,3 @@ def _spelled(columns: Columns, case: Case) -> dict[str, frozenset[str]]:
         return text
 
     return {spelled(name): frozenset(map(spelled, sources)) for name, sources in columns.items()}
-
-
-def _spellings(case: Case) -> Mapping[str, Iterable[str]]:
-    """Names of datasets in a case -> our names of the same ones."""
-    found = dict(case.get("accept", {}).get("dataset", {}))
-    for name in case["expected"]:
-        if name.startswith("bigtable://"):
-            project, instance, table = name.removeprefix("bigtable://").split("/", 2)
-            table = table.split(".")[0]
-            found[f"bigtable://{project}/{instance}/{table}"] = [f"bigtable://{project}:{instance}/{table}"]
-        elif name.startswith("redis://"):
-            # A dataset is a database of Redis; a case names the key.
-            key = name.rpartition(".")[0]
-            found[key] = [f"{key.rpartition('/')[0]}/0"]
-    return found

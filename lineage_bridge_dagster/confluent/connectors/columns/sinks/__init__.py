@@ -6,6 +6,7 @@ To add a family, declare its reader with `writes` in the module of its store. Ev
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -31,11 +32,11 @@ def sink_columns(family: str, table: SinkDataset) -> list[WrittenColumn]:
         )
     else:
         found = reader(table)
-    columns: dict[str, WrittenColumn] = {}
+    columns: dict[tuple[str, str], WrittenColumn] = {}
     for item in found:
         # Several statements may write a column.
-        before = columns.get(item.path, item)
+        before = columns.get((item.place, item.path), item)
         reason = before.unknown or item.unknown
         sources = frozenset[str]() if reason else before.sources | item.sources
-        columns[item.path] = WrittenColumn(item.path, sources, reason)
+        columns[item.place, item.path] = replace(item, sources=sources, unknown=reason)
     return [*columns.values()]

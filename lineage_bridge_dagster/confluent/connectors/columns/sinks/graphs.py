@@ -7,6 +7,7 @@ neo4j/neo4j-kafka-connector. The older connector has the same strategies under o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.cypher import assigned, bound_names
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.graph_patterns import pattern_columns
@@ -32,6 +33,14 @@ _CHANGES = (
 @writes("neo4j")
 def neo4j(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The properties that the topic's strategy sets, below a label or a relationship's type."""
+    for each in _properties(table):
+        label, dot, name = each.path.partition(".")
+        place = f"{table.dataset.rpartition('/')[0]}/{label}"
+        yield replace(each, path=name, place=place) if dot else each
+
+
+def _properties(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The properties with the label or type before their names."""
     config, topic = table.config, table.topic
     for key in ("neo4j.pattern.topic.", "neo4j.topic.pattern.node.", "neo4j.topic.pattern.relationship."):
         if pattern := config.get(key + topic):

@@ -7,6 +7,7 @@ Sources: `RedisSinkTask` and the sink's guide of redis-field-engineering/redis-k
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lineage_bridge_dagster.confluent.connectors.columns.sinks import kcql
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
@@ -50,7 +51,9 @@ def redis(table: SinkDataset) -> Iterator[WrittenColumn]:
         else:
             yield from row(record.value)
     elif kind in ("STREAM", "XADD"):
-        yield from row(record.value)
+        key = config.get("redis.keyspace", "redis.key", default="${topic}").replace("${topic}", table.topic)
+        place = f"{table.dataset.rpartition('/')[0]}/{key}"
+        yield from (replace(each, place=place) for each in row(record.value))
     elif kind in ("LIST", "SET", "ZSET", "LPUSH", "RPUSH", "SADD", "ZADD"):
         yield column("member", record.key, _NULL_KEY)
         if kind.startswith("Z") and record.value is not None:

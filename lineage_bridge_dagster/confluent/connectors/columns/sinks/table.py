@@ -29,11 +29,14 @@ class WrittenColumn:
         path: Below the dataset; dots lead into structures, and `*` stands for any name.
         sources: The fields of the topic that it is made of; empty for what is generated, or metadata.
         unknown: Why its sources, or whether it exists at all, are not known; empty if they are.
+        place: The part of the dataset that it is in, if that has a name of its own, such as a label of Neo4j
+            or a stream of Redis; else empty.
     """
 
     path: str
     sources: frozenset[str] = frozenset()
     unknown: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ _OPAQUE = "the body of a message has no columns that are known"
 @reads("datagen", "voluble", "listener", "syslog")
 def made_up(_topic: SourceTopic) -> ConnectRecord:
     """Synthetic data, or events of the network: there is no column upstream."""
-    return ConnectRecord(MADE_UP, METADATA)
+    return ConnectRecord(METADATA, METADATA)
 
 
 def datagen_schema(config: Config) -> RegisteredSchema | None:

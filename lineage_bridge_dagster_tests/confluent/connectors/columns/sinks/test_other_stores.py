@@ -20,7 +20,7 @@ _AIVEN = {"connector.class": "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkC
         ("HASH", "a.b c", {"_key": "key", "a": "value.a.b", "c": "value.c"}),
         ("JSON", "a.b", {"_key": "key", "a.b": "value.a.b"}),
         ("JSON", OPEN, {"_key": "key", "_value": "value"}),
-        ("", "a", {"a": "value.a"}),
+        ("", "a", {"t.a": "value.a"}),
         ("LIST", PRIMITIVE, {"member": "key"}),
         ("ZSET", PRIMITIVE, {"member": "key", "score": "value"}),
         ("TIMESERIES", PRIMITIVE, {"timestamp": "key", "value": "value"}),

@@ -11,7 +11,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.records import (
     leaf,
     struct,
 )
-from lineage_bridge_dagster.confluent.connectors.columns.sinks import SinkDataset, sink_columns
+from lineage_bridge_dagster.confluent.connectors.columns.sinks import SinkDataset, WrittenColumn, sink_columns
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 
@@ -45,9 +45,14 @@ def written(
     )
     table = SinkDataset(Config(config), "t", dataset, record, tuple(columns.split()))
     return {
-        item.path: "?" if item.unknown else " ".join(sorted(item.sources))
+        _name(item): "?" if item.unknown else " ".join(sorted(item.sources))
         for item in sink_columns(family.name, table)
     }
+
+
+def _name(item: WrittenColumn) -> str:
+    """The path, below the label or stream that it is in."""
+    return f"{item.place.rpartition('/')[2]}.{item.path}" if item.place else item.path
 
 
 def _node(side: str, paths: str) -> RecordNode | None:
