@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from lineage_bridge_dagster.confluent.connectors.columns.sinks import READERS
+from lineage_bridge_dagster.confluent.connectors.columns.records import (
+    ConnectRecord,
+    anything,
+    leaf,
+    struct,
+    unknown,
+)
+from lineage_bridge_dagster.confluent.connectors.columns.sinks import READERS, SinkDataset, sink_columns
+from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import SINKS
 
 from .written import OPEN, PRIMITIVE, written
@@ -208,3 +218,15 @@ def test_every_kind_of_sink_says_what_it_writes_or_why_that_is_not_known() -> No
     without = {family.name for family in SINKS} - READERS.keys()
 
     assert all(name.startswith("camel-") for name in without)
+
+
+@pytest.mark.parametrize("family", sorted(READERS))
+def test_no_record_stops_a_reader(family: str) -> None:
+    config = Config(
+        {"connector.class": "com.acme.Sink", "neo4j.cypher.topic.t": "(", "pk.mode": "record_key"}
+    )
+    parts = [None, leaf("v"), anything("v"), unknown("why"), struct({}), struct({"op": leaf("o")})]
+
+    for key, value in product(parts, parts):
+        for item in sink_columns(family, SinkDataset(config, "t", "x", ConnectRecord(key, value))):
+            assert not (item.unknown and item.sources)
