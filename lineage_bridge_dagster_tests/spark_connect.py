@@ -90,6 +90,12 @@ class ConnectServer:
             time.sleep(0.1)
         return self
 
+    def ensure(self) -> None:
+        """Have it listen, though a test that killed it has failed."""
+        if not is_listening(self.port):
+            self.kill()
+            self.start()
+
     def kill(self) -> None:
         """End it as the kernel does when memory runs out."""
         if self._process is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,14 +28,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectServer]:
-    """A server of the test's own, to be killed, for which calls wait a second in all."""
+def server(connect_server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[ConnectServer]:
+    """The server, to be killed and started again, for which calls wait a second in all."""
     monkeypatch.setattr(remote, "_RETRIES", {**remote._RETRIES, "max_backoff": 200})
-    found = ConnectServer(tmp_path)
-    try:
-        yield found.start()
-    finally:
-        found.kill()
+    yield connect_server
+    connect_server.ensure()
 
 
 def test_server_that_is_not_there_is_named(
