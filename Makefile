@@ -17,6 +17,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Three keep two cores busy: many tests wait, for processes that start and for the embedded stack.
 WORKERS ?= 3
+# Hundreds of the tests' processes import the same modules, which each would compile where Python is told to
+# leave no files beside its sources.
+ifneq ($(PYTHONDONTWRITEBYTECODE),)
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX ?= $(CURDIR)/build/pycache
+endif
 # How many of the slowest tests `make test` lists.
 SLOWEST ?= 25
 # The Java archives that a target needs; a first setup downloads them after the packages.
