@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _CONNECT = "pyspark.sql.connect."
 
+#: The classes from which PySpark makes columns and expressions, as it names them.
+_OF_EXPRESSIONS = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
+
 #: What Spark raises for a table that does not exist, or that is none of Iceberg's.
 _NO_TABLE = {"NoSuchTableException", "NoSuchNamespaceException", "NoSuchDatabaseException"}
 
@@ -38,6 +41,28 @@ def running() -> SparkSession | None:
     if context is None or context._jsc is None or context._jsc.sc().isStopped():
         return None
     return SparkSession.builder.getOrCreate()
+
+
+def remember_classes() -> None:
+    """Keep what PySpark calls in the JVM for each column and expression.
+
+    At each use it would ask for the class by its short name, for which Java searches all jars in each
+    imported package, and for the method, for which Java copies all methods of the class.
+    """
+    from py4j.java_gateway import JavaClass, JavaMember
+    from pyspark import SparkContext
+
+    class Remembered(JavaClass):
+        def __getattr__(self, name: str) -> Any:
+            found = super().__getattr__(name)
+            if isinstance(found, JavaMember):
+                setattr(self, name, found)
+            return found
+
+    jvm: Any = SparkContext._jvm
+    for name in _OF_EXPRESSIONS:
+        found = getattr(jvm, name)
+        setattr(jvm, name, Remembered(found._fqn, found._gateway_client))
 
 
 def java_class(spark: SparkSession, name: str) -> Any:

@@ -140,12 +140,14 @@ def spark_session(
         _log.info("Starting Spark on %s", master)
         try:
             driver.launch(settings)
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(
                 f"Spark did not start on {master}: {_first_line(error)}",
                 hint="Check spark.master, the memory and the Java in use; Spark logged the lines above.",
             ) from error
+        classic.remember_classes()
+        return session
 
 
 def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
