@@ -26,11 +26,15 @@ BUCKET = "lake"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "AWS_REGION": REGION}
 COMMAND_LINE_SECRET = "5ecret-of-a-session"
 #: Tests run each query once or twice, too few times for optimized code to pay off. Java then keeps only 48 MB
-#: of compiled code, unless told otherwise: a few tests fill them, and what is dropped is compiled again.
+#: of compiled code, unless told otherwise: a few tests fill them, and what is dropped is compiled again. That
+#: Java need not verify the classes of Spark, and that Spark need not generate code, saves a fifth each. The
+#: embedded stack's Spark does all of it.
 SMALL_SPARK = {
     "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
+        "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
     ),
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
     "spark.log.level": "ERROR",
     # A session of a user has settings such as this; `test_command_line.py` looks for the value.

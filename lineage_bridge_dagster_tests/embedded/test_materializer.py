@@ -184,8 +184,8 @@ def local(
                 connect=connect,
             )
             yield Local(client, brokers[CLUSTER.id], tableflow, spark, spark_aws, progress)
-    for name in [table.name for table in spark.catalog.listTables(f"glue.`{CLUSTER.database}`")]:
-        spark.sql(f"DROP TABLE {quoted('glue', CLUSTER.database, name)}")
+    for table in spark.sql(f"SHOW TABLES IN {quoted('glue', CLUSTER.database)}").collect():
+        spark.sql(f"DROP TABLE {quoted('glue', CLUSTER.database, table.tableName)}")
 
 
 class TestTables:

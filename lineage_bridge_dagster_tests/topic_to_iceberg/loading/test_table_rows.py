@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
 )
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1, subject
+from lineage_bridge_dagster_tests.spark_session import SMALL_SPARK
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
 
 if TYPE_CHECKING:
@@ -64,8 +66,17 @@ def test_records_are_decoded_once(spark: SparkSession, mode: Any, failures: Any)
     assert optimized(planned(spark, mode, failures)).count("from_avro(") == 2
 
 
-def test_records_to_append_are_copied_once(spark: SparkSession) -> None:
-    physical = planned(spark, "append", "suspend").partition("== Physical Plan ==")[2]
+@pytest.fixture
+def compiling(spark: SparkSession) -> Iterator[SparkSession]:
+    """Spark as users have it, which compiles the steps of a query into one."""
+    setting = "spark.sql.codegen.factoryMode"
+    spark.conf.set(setting, "FALLBACK")
+    yield spark
+    spark.conf.set(setting, SMALL_SPARK[setting])
+
+
+def test_records_to_append_are_copied_once(compiling: SparkSession) -> None:
+    physical = planned(compiling, "append", "suspend").partition("== Physical Plan ==")[2]
     compiled = {line.partition("*(")[2].partition(")")[0] for line in physical.splitlines() if "*(" in line}
     steps = [line.strip(" +-:") for line in physical.strip().splitlines()]
     assert compiled == {"1"}
