@@ -74,7 +74,8 @@ def community(table: SinkDataset) -> Iterator[WrittenColumn]:
 
 @writes("mongodb-debezium")
 def debezium(table: SinkDataset) -> Iterator[WrittenColumn]:
-    return _changes("RdbmsHandler", table.record)
+    """The row of a change, as the handlers of MongoDB's own sink write it."""
+    return _changes("MongoDbSinkConnector", table.record)
 
 
 def _documents(settings: MongoSettings, record: ConnectRecord) -> Iterator[WrittenColumn]:
@@ -155,6 +156,7 @@ def _changes(handler: str, record: ConnectRecord) -> Iterator[WrittenColumn]:
         yield from unknown("the row of an event is a JSON text, whose fields no schema names")
         return
     elif handler in (
+        "MongoDbSinkConnector",
         "RdbmsHandler",
         "MysqlHandler",
         "PostgresHandler",

@@ -143,6 +143,13 @@ def test_mongodb_applies_a_handler_of_changes(
     assert written(config, key, value) == expected
 
 
+def test_debezium_writes_rows_to_mongodb_as_its_handlers_do() -> None:
+    config = {"connector.class": "io.debezium.connector.mongodb.MongoDbSinkConnector"}
+
+    assert written(config, "id", "after.id after.a op") == {"_id.id": "key.id", "a": "value.after.a"}
+    assert written(config, "id", "a") == {"*": "?"}
+
+
 @pytest.mark.parametrize(
     ("config", "key", "value", "expected"),
     [
