@@ -109,29 +109,35 @@ class _Flows:
             if role == "value" and head in _ROWS and rest:
                 yield Column(topic, rest.partition(".")[0])
             return
-        for place, dataset in self._found.places.items():
-            if name.startswith(f"{place}."):
-                label = place.rpartition("/")[2]
-                yield Column(self._datasets[dataset], f"{label}.{name.removeprefix(f'{place}.')}")
+        for owner, path in _splits(name, "."):
+            if owner in self._found.places:
+                label = owner.rpartition("/")[2]
+                yield Column(self._datasets[self._found.places[owner]], f"{label}.{path}")
                 return
-        for dataset, node_id in self._datasets.items():
-            if name.startswith(f"{dataset}."):
-                yield Column(node_id, name.removeprefix(f"{dataset}."))
+            if owner in self._datasets:
+                yield Column(self._datasets[owner], path)
                 return
 
     def _split(self, name: str) -> tuple[str | None, str, str]:
         """A topic's node id, `key` or `value`, and the path of `topic:{name}.{role}.{path}`."""
-        rest = name.removeprefix("topic:")
-        for topic in sorted(self._topics, key=len, reverse=True):
-            for role in ("value", "key"):
-                if rest == f"{topic}.{role}" or rest.startswith(f"{topic}.{role}."):
-                    return self._topics[topic], role, rest.removeprefix(f"{topic}.{role}").removeprefix(".")
+        for topic, rest in _splits(name.removeprefix("topic:"), "."):
+            role, _, path = rest.partition(".")
+            if role in ("value", "key") and topic in self._topics:
+                return self._topics[topic], role, path
         return None, "", ""
 
     def _node_id(self, name: str) -> str | None:
         if name.startswith("topic:"):
             return self._split(name)[0]
         return self._datasets.get(name)
+
+
+def _splits(text: str, separator: str) -> Iterator[tuple[str, str]]:
+    """The two parts of a text at each separator, the longest first part first."""
+    at = text.rfind(separator)
+    while at >= 0:
+        yield text[:at], text[at + len(separator) :]
+        at = text.rfind(separator, 0, at)
 
 
 def _schemas(

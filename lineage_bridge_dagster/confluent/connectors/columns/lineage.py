@@ -95,8 +95,11 @@ class _Frame:
     def sink(self) -> Iterator[tuple[str, RecordNode]]:
         """The columns of datasets, each with what it is made of."""
         routing = routing_of(self.config, self.topics)
+        records: dict[str, ConnectRecord] = {}
         for topic, dataset in self.lineage.pairs:
-            record = transformed(self._read(topic), self.config, topic, self.topics)
+            if topic not in records:
+                records[topic] = transformed(self._read(topic), self.config, topic, self.topics)
+            record = records[topic]
             name = routing.route_target(topic) or topic
             columns = tuple(self.tables.get(dataset, ()))
             table = SinkDataset(self.config, name, dataset, record, columns)
@@ -134,15 +137,19 @@ class _Frame:
         """The fields of topics, each with what it is made of."""
         others = {*self.lineage.dlq_topics, *self.lineage.report_topics, *self.lineage.internal_topics}
         written = set(self.lineage.topics_written)
+        read: dict[str, list[str]] = {}
+        for dataset, topic in self.lineage.pairs:
+            read.setdefault(topic, []).append(dataset)
+        is_routed = bool(routing_of(self.config, self.topics))
         # A topic that no name in the configuration leads to may still be that of a table in the catalog.
         for topic in dict.fromkeys((*self.lineage.topics_written, *(name for name, _ in self.schemas))):
-            datasets = tuple(dataset for dataset, target in self.lineage.pairs if target == topic)
-            datasets = datasets or tuple(self._catalogued(topic))
+            datasets = tuple(read.get(topic, ())) or tuple(self._catalogued(topic))
             if topic in others or (topic not in written and not datasets):
                 continue
             asked = SourceTopic(self.config, self.lineage.family, topic, datasets, self.tables)
             record = self._declared(source_record(asked))
-            record = transformed(record, self.config, self._name_before(topic), self.topics)
+            # Before transforms that route it, its name is not known.
+            record = transformed(record, self.config, "" if is_routed else topic, self.topics)
             yield from self._fields(topic, "key", record.key)
             yield from self._fields(topic, "value", record.value)
 
@@ -167,10 +174,6 @@ class _Frame:
         tree = schema_tree(schema, "")
         fields = {name: _looked_up(value, node, (name,)) for name, node in tree.known.items()}
         return replace(record, value=RecordNode(fields=fields)) if fields else record
-
-    def _name_before(self, topic: str) -> str:
-        """The topic's name before the transforms; empty if that is not known."""
-        return "" if routing_of(self.config, self.topics) else topic
 
     def _fields(self, topic: str, role: str, node: RecordNode | None) -> Iterator[tuple[str, RecordNode]]:
         """The fields of a key or a value: those of its schema, else those of the record."""

@@ -69,9 +69,8 @@ def transformed(record: ConnectRecord, config: Config, topic: str, topics: Exist
     """
     labels = [*dict.fromkeys(config.items("transforms"))]
     for position, label in enumerate(labels):
-        seen = _name_before(config, labels[:position], topic, topics)
-        name, settings = settings_of(config, label, seen.exact or "" if seen else "")
-        applies = _applies(config, label, seen, topics)
+        name, settings = settings_of(config, label)
+        applies = _applies(config, labels, position, topic, topics)
         if applies is False:
             continue
         changed = _changed(record, name, settings)
@@ -111,8 +110,11 @@ def _not_known(record: ConnectRecord, settings: FieldSettings, reason: str) -> C
     return ConnectRecord(lost(record.key), lost(record.value), headers)
 
 
-def _applies(config: Config, label: str, seen: TopicName | None, topics: ExistingTopics) -> bool | None:
+def _applies(
+    config: Config, labels: list[str], position: int, topic: str, topics: ExistingTopics
+) -> bool | None:
     """Whether a transform works on the records with columns; None if on some of them."""
+    label = labels[position]
     predicate = config.get(f"transforms.{label}.predicate")
     if not predicate:
         return True
@@ -122,6 +124,7 @@ def _applies(config: Config, label: str, seen: TopicName | None, topics: Existin
     test = test_of(TransformSettings(config, f"transforms.{label}.", topics, []))
     if test is None:
         return True
+    seen = _name_before(config, labels[:position], topic, topics)
     return test(seen) if seen is not None else None
 
 

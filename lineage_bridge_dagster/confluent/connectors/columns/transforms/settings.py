@@ -21,13 +21,11 @@ class FieldSettings:
         config: The connector's configuration.
         prefix: `transforms.mask.`, for example.
         side: `Key` or `Value` of a class that has one for each; else empty.
-        topic: The topic's name as the transform sees it; empty if that is not known.
     """
 
     config: Config
     prefix: str
     side: str = ""
-    topic: str = ""
 
     def get(self, *names: str, default: str = "") -> str:
         """The first of these settings that has a value.
@@ -107,8 +105,8 @@ def neutral(package: str, names: str) -> None:
     CHANGES.update({f"{package}.{name}": lambda record, _settings: record for name in names.split()})
 
 
-def settings_of(config: Config, label: str, topic: str) -> tuple[str, FieldSettings]:
+def settings_of(config: Config, label: str) -> tuple[str, FieldSettings]:
     """The class of a transform, without its side, and its settings."""
     prefix = f"transforms.{label}."
     name, _, side = config.get(f"{prefix}type").partition("$")
-    return name, FieldSettings(config, prefix, side, topic)
+    return name, FieldSettings(config, prefix, side)
