@@ -114,8 +114,15 @@ class _Analysis:
     """
 
     def __init__(self, world: World, changes: Sequence[Change], parse: Parse, stored: StoredFlows) -> None:
-        self._before = world
         self._changes = tuple(changes)
+        created = [each.name for each in self._of(TopicChange) if each.name not in world.topics]
+        self._before = replace(world, topics=(*world.topics, *created))
+        #: What the changes delete, stop or replace: nothing happens to it otherwise.
+        self._leaving = frozenset(
+            [change.node for change in self._of(DropNode)]
+            + [_statement(change.name) for change in self._of(StatementStop)]
+            + [_statement(change.name) for change in self._of(StatementChange)]
+        )
         self._gaps = [*stored.gaps]
         self._registry = Registration(world, self._gaps)
         self._stored = stored
@@ -268,8 +275,7 @@ class _Analysis:
 
     def _register(self, change: SchemaChange) -> Iterator[Seed]:
         topic, separator, role = change.subject.rpartition("-")
-        topics = {*self._before.topics, *(each.name for each in self._of(TopicChange))}
-        if not separator or role not in ("key", "value") or topic not in topics:
+        if not separator or role not in ("key", "value") or topic not in self._before.topics:
             self._gap(None, f"no topic is known whose subject is {change.subject}")
             return
         text, references = change.text, change.references
@@ -324,7 +330,7 @@ class _Analysis:
     def _drop_topic(self, topic: NodeRef) -> None:
         cause = NodeDelta(DeltaKind.ROWS_LOST, reason="the topic is deleted", path=(PathStep(topic, None),))
         for job in self._running.values():
-            if topic in job.inputs or job.output(topic) is not None:
+            if job.node not in self._leaving and (topic in job.inputs or job.output(topic) is not None):
                 onward = replace(job, outputs=tuple(o for o in job.outputs if o.node != topic))
                 self._walk.react(
                     job, broken(onward, cause, f"{topic.name}, which it needs at runtime, is deleted")
@@ -334,7 +340,7 @@ class _Analysis:
     def _replace_statement(self, node: NodeRef, new: FlowJob) -> None:
         old = self._running.get(node)
         cause = NodeDelta(DeltaKind.MEANING, path=(PathStep(node, None),))
-        topics = frozenset(map(_topic, self._before.topics))
+        topics = frozenset(map(_topic, self._before.topics)) - self._leaving
         sinks = {output.node: self._sink_columns(output.node) for output in new.outputs}
         column, reason = refusal(new, topics, sinks)
         if reason:
