@@ -30,7 +30,7 @@ from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow, connect
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
 from lineage_bridge_dagster.impact.registration import Registration, Seed
-from lineage_bridge_dagster.impact.report import Impact, ImpactGap, PathStep, ordered
+from lineage_bridge_dagster.impact.report import Impact, ImpactGap, PathStep, ordered, written_by
 from lineage_bridge_dagster.impact.rules.changed_sql import SinkColumn, refusal, replaced
 from lineage_bridge_dagster.impact.rules.reaction import broken
 from lineage_bridge_dagster.impact.schema_diff import SchemaField, fields_of
@@ -324,7 +324,7 @@ class _Analysis:
             self._gap(None, f"{reason}, but it is not known")
             return
         for output in job.outputs:
-            path = (PathStep(job.node, None), PathStep(output.node, None, f"written by {job.node}"))
+            path = (PathStep(job.node, None), PathStep(output.node, None, written_by(job.node)))
             self._walk.start(output.node, [NodeDelta(DeltaKind.ROWS_LOST, reason=reason, path=path)])
 
     def _drop_topic(self, topic: NodeRef) -> None:
@@ -351,7 +351,7 @@ class _Analysis:
             return
         ages = any(self._ages(topic) for topic in old.inputs)
         for target, delta in replaced(old, new, ages):
-            path = (*cause.path, PathStep(target, delta.column, f"written by {node}"))
+            path = (*cause.path, PathStep(target, delta.column, written_by(node)))
             self._walk.start(target, [replace(delta, path=path)])
 
     def _sink_columns(self, topic: NodeRef) -> dict[str, SinkColumn]:

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.impact.connector_columns import rewritten_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.registration import Registration
-from lineage_bridge_dagster.impact.report import ImpactGap, PathStep
+from lineage_bridge_dagster.impact.report import ImpactGap, PathStep, written_by
 from lineage_bridge_dagster.impact.rules.changed_config import (
     REGISTERED,
     config_deltas,
@@ -129,12 +129,12 @@ class ConnectorChanges:
                     reason = f"it cannot register a schema without {', '.join(fields)}: {deltas[0].reason}"
                     self._walk.react(flow.job, broken(flow.job, replace(cause, path=cause.path), reason))
                     return False
-                evidence = f"written by {flow.job.node}"
+                evidence = written_by(flow.job.node)
                 moved = [replace(each, path=steps).onto(node, evidence) for each in deltas]
                 self._walk.start(node, moved)
         if not found and not self._registry.world.subject(f"{topic.name}-value").versions:
             delta = NodeDelta(DeltaKind.NULLED, fields[0], f"{fields[0]} no longer arrives", path=steps)
-            self._walk.start(topic, [delta.onto(topic, f"written by {flow.job.node}")])
+            self._walk.start(topic, [delta.onto(topic, written_by(flow.job.node))])
             return True
         return found
 
@@ -162,7 +162,7 @@ class ConnectorChanges:
             if old.is_source and delta.kind is DeltaKind.REMOVED and delta.column is not None:
                 self._write_without(new, target, [delta.column], replace(delta, path=cause.path))
                 continue
-            path = (*cause.path, PathStep(target, delta.column, f"written by {node}"))
+            path = (*cause.path, PathStep(target, delta.column, written_by(node)))
             self._walk.start(target, [replace(delta, path=path)])
 
     def _rewrite(self, flow: ConnectorFlow, cause: NodeDelta, before: str, after: str) -> None:
@@ -175,5 +175,5 @@ class ConnectorChanges:
                 refused = f"it cannot register a schema of another type for {subject} under {mode}"
                 self._walk.react(flow.job, broken(flow.job, cause, refused))
                 return
-            path = (*cause.path, PathStep(output.node, None, f"written by {flow.job.node}"))
+            path = (*cause.path, PathStep(output.node, None, written_by(flow.job.node)))
             self._walk.start(output.node, [NodeDelta(DeltaKind.UNREADABLE, None, reason, path=path)])

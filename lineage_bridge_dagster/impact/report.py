@@ -44,6 +44,11 @@ class PathStep:
     evidence: str = ""
 
 
+def written_by(job: NodeRef) -> str:
+    """The evidence of an edge from a job to what it writes: `written by connector pg-sink`."""
+    return f"written by {job.kind} {job.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Affected:
     """One effect of the changes on one node.

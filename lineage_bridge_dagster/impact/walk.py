@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import VERDICTS, DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
-from lineage_bridge_dagster.impact.report import Affected, ImpactGap
+from lineage_bridge_dagster.impact.report import Affected, ImpactGap, written_by
 from lineage_bridge_dagster.impact.rules.athena import view_reaction
 from lineage_bridge_dagster.impact.rules.connect import sink_reaction
 from lineage_bridge_dagster.impact.rules.flink import statement_reaction
@@ -103,7 +103,7 @@ class ImpactWalk:
                 for target, delta in reaction.outputs:
                     step = replace(delta, column=None).onto(reader, evidence)
                     onward.setdefault(target, []).append(
-                        replace(step, column=delta.column).onto(target, f"written by {reader}")
+                        replace(step, column=delta.column).onto(target, written_by(reader))
                     )
                 for target, found in onward.items():
                     self.start(target, found)
@@ -151,7 +151,7 @@ class ImpactWalk:
         self.note(node, (_through(node, delta) for delta in reaction.own))
         for target, delta in reaction.outputs:
             through = _through(node, replace(delta, column=None))
-            self.start(target, [replace(through, column=delta.column).onto(target, f"written by {node}")])
+            self.start(target, [replace(through, column=delta.column).onto(target, written_by(node))])
 
 
 def _through(node: NodeRef, delta: NodeDelta) -> NodeDelta:

@@ -45,9 +45,9 @@ def test_a_path_names_each_node_with_its_column_and_the_evidence(parse: Parse) -
     assert path_of(found, "view : lake.v") == [
         (str(table), "mail", ""),
         ("connector : cdc", "mail", "configuration of the connector"),
-        ("topic : shop.public.c", "mail", "written by connector : cdc"),
+        ("topic : shop.public.c", "mail", "written by connector cdc"),
         ("statement : s", None, "SQL of the statement"),
-        ("topic : mails", "address", "written by statement : s"),
+        ("topic : mails", "address", "written by statement s"),
         ("glue : lake.mails", "address", "Tableflow of the topic"),
         ("view : lake.v", "a", "SQL of the view"),
     ]
@@ -59,5 +59,5 @@ def test_a_path_leads_through_a_job_that_breaks(parse: Parse) -> None:
     assert path_of(found, "topic : mails") == [
         ("topic : shop.public.c", None, ""),
         ("statement : s", None, "SQL of the statement"),
-        ("topic : mails", None, "written by statement : s"),
+        ("topic : mails", None, "written by statement s"),
     ]
