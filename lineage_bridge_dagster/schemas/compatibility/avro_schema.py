@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.compatibility.violation import InvalidSchema
 
 PRIMITIVE_KINDS = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
@@ -78,14 +79,15 @@ def parse_avro(text: str, references: Iterable[str] = (), *, validate_defaults: 
 
     Raises:
         InvalidSchema: A text is no schema.
+        SchemaError: It is nested too deeply.
     """
     parser = _AvroParser(validate_defaults=validate_defaults)
     try:
         for each in references:
             parser.parse(_document(each))
         return parser.parse(_document(text))
-    except RecursionError:
-        raise InvalidSchema("it is nested too deeply") from None
+    except RecursionError as error:
+        raise types.too_deep("The schema") from error
 
 
 def _document(text: str) -> Any:
@@ -241,7 +243,7 @@ class _AvroParser:
         if not isinstance(symbols, list):
             raise InvalidSchema(f"the enum {enum.name} has no symbols")
         for each in symbols:
-            _check_name(str(each))
+            _check_name(each)
         if len(set(symbols)) < len(symbols):
             raise InvalidSchema(f"a symbol is twice in the enum {enum.name}")
         default = node.get("default")
@@ -324,8 +326,8 @@ def _aliases(node: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidSchema(f"{name!r} is no name: letters, digits and _ are, and no digit is the first")
 
 

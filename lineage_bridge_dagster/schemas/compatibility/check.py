@@ -48,7 +48,8 @@ def check(
         lenient: Whether the subject's compatibility policy is `LENIENT`; it concerns JSON Schemas only.
 
     Raises:
-        SchemaError: The level is unknown, or a version so far is no valid schema.
+        SchemaError: It cannot be told: the level is unknown, a version so far is no valid schema, a reference
+            is missing, or a schema is nested too deeply.
     """
     direction = level.removesuffix(_TRANSITIVE)
     if direction not in _DIRECTIONS:

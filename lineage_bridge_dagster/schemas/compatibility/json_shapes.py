@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
+from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.compatibility.violation import InvalidSchema
-from lineage_bridge_dagster.schemas.errors import SchemaError
+from lineage_bridge_dagster.schemas.errors import LimitError, SchemaError
 from lineage_bridge_dagster.schemas.json_references import Documents
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
@@ -110,10 +112,12 @@ def json_shape(schema: RegisteredSchema) -> JsonShape:
 
     Raises:
         InvalidSchema: The text is no JSON Schema.
-        SchemaError: It refers to a schema that is not among its references.
+        SchemaError: It refers to a schema that is not among its references, or is nested too deeply.
     """
     try:
         documents = Documents(schema)
+    except LimitError:
+        raise
     except SchemaError as error:
         raise InvalidSchema(error.message) from error
     root: Any = documents.root
@@ -123,8 +127,8 @@ def json_shape(schema: RegisteredSchema) -> JsonShape:
     shapes = _Shapes(documents, modern=any(each in draft for each in _MODERN))
     try:
         return shapes.shape(root, "")
-    except RecursionError:
-        raise InvalidSchema("it is nested too deeply") from None
+    except RecursionError as error:
+        raise types.too_deep("The schema") from error
 
 
 class _Shapes:
@@ -188,7 +192,7 @@ class _Shapes:
     def _typed_parts(self, schema: Mapping[str, Any], base: str) -> Iterator[JsonShape]:
         kinds = schema.get("type", [])
         for each in kinds if isinstance(kinds, list) else [kinds]:
-            if each not in _PLAIN_TYPES:
+            if not isinstance(each, str) or each not in _PLAIN_TYPES:
                 raise InvalidSchema(f"{_canonical(each)} is no type")
         told: list[str] = [kinds] if isinstance(kinds, str) else list(kinds)
         if isinstance(kinds, str):
@@ -205,7 +209,7 @@ class _Shapes:
         found = JsonShape("number" if kind == "integer" else kind, integer=kind == "integer")
         for each in _LIMITS.get(found.kind, ()):
             value = schema.get(each)
-            if isinstance(value, int | float) and not isinstance(value, bool):
+            if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
                 found.limits[each] = value
         match found.kind:
             case "string":
@@ -239,7 +243,7 @@ class _Shapes:
     def _fill_array(self, found: JsonShape, schema: Mapping[str, Any], base: str) -> None:
         found.unique = schema.get("uniqueItems") is True
         items = schema.get("items", True)
-        first = schema.get("prefixItems", ()) if self._modern else ()
+        first = _listed(schema, "prefixItems") if self._modern else []
         if isinstance(items, list):
             first, items = items, True
         found.members = [self.shape(each, base) for each in first]

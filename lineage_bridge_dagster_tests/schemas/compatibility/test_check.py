@@ -73,3 +73,6 @@ def test_what_cannot_be_judged_is_an_error() -> None:
         check("SIDEWAYS", "AVRO", FIRST)
     with pytest.raises(SchemaError, match="A version of the subject is no valid schema"):
         check("BACKWARD", "AVRO", FIRST, versions("{"))
+    for kind in ("AVRO", "JSON"):
+        with pytest.raises(SchemaError, match="nested deeper"):
+            check("BACKWARD", kind, '{"type": "array", "items":' * 3000 + '"int"' + "}" * 3000)

@@ -177,6 +177,7 @@ def test_levels_and_policies() -> None:
         '"string"',
         '{"type": "strnig"}',
         '{"required": "a"}',
+        '{"type": [{}]}',
         '{"properties": {"a": {"$ref": "#/x"}}}',
     ],
 )
