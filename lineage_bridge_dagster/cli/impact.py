@@ -15,6 +15,7 @@ from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 if TYPE_CHECKING:
     from lineage_bridge_dagster.impact.files import GivenChanges
     from lineage_bridge_dagster.impact.report import Impact, Verdict
+    from lineage_bridge_dagster.impact.stored import ChangedPlace
 
 _FILE = click.Path(path_type=Path, allow_dash=True)
 _VERDICTS = ("breaks", "loses_data", "changes_meaning", "changes_type", "gains_column")
@@ -33,6 +34,8 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "sarif")
 @click.option(
     "--world", type=_FILE, help="What exists, as JSON: topics, schemas, statements, connectors, ..."
 )
+@click.option("--environment", default="", metavar="ID", help="Where the changes are made; all, by default.")
+@click.option("--cluster", default="", metavar="ID", help="The cluster in it; all, by default.")
 @click.option("--change", type=_FILE, multiple=True, help="A change as JSON, or a list of changes.")
 @click.option(
     "--schema", type=_FILE, multiple=True, help="A schema that becomes the next version of --subject."
@@ -69,6 +72,8 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "sarif")
 def impact(
     graph: Path | None,
     world: Path | None,
+    environment: str,
+    cluster: str,
     change: tuple[Path, ...],
     schema: tuple[Path, ...],
     subject: tuple[str, ...],
@@ -106,6 +111,7 @@ def impact(
       lineage-bridge impact --world world.json --change change.json --json
     """
     from lineage_bridge_dagster.impact.report import Verdict
+    from lineage_bridge_dagster.impact.stored import ChangedPlace
 
     if jsonl is not None:
         from lineage_bridge_dagster.impact.batch import report_lines
@@ -113,6 +119,8 @@ def impact(
 
         _write("".join(f"{line}\n" for line in report_lines(read_text(jsonl).splitlines())), output)
         return
+    if world is not None and (environment or cluster):
+        raise click.UsageError("--environment and --cluster choose in a discovery: a --world is one cluster.")
     if graph is not None and world is not None:
         raise click.UsageError("--graph and --world both tell what exists: give one of them.")
     if len(schema) != len(subject):
@@ -134,7 +142,8 @@ def impact(
                 "No change is given: use --schema, --statement, --connector, --plan, --drop or --change."
             )
         before = dict(zip(subject, old, strict=False))
-        found = _analyze(graph, world, before, dict(zip(subject, compatibility, strict=False)), changes)
+        levels = dict(zip(subject, compatibility, strict=False))
+        found = _analyze(graph, world, ChangedPlace(environment, cluster), before, levels, changes)
     except ConfigurationError:
         raise
     except LineageBridgeError as error:
@@ -180,6 +189,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _analyze(
     graph: Path | None,
     world: Path | None,
+    place: ChangedPlace,
     old: Mapping[str, Path],
     levels: Mapping[str, str],
     changes: GivenChanges,
@@ -212,7 +222,9 @@ def _analyze(
         if graph is None
         else load_downstream(graph, changed_names(changes.changes), changed_kinds(changes.changes))
     )
-    return impact_of_discovery(discovery, changes.changes, schemas=before, levels=levels, gaps=changes.gaps)
+    return impact_of_discovery(
+        discovery, changes.changes, schemas=before, levels=levels, gaps=changes.gaps, place=place
+    )
 
 
 def _rendered(found: Impact, form: str, fail_on: Verdict, files: list[str]) -> str:

@@ -41,7 +41,7 @@ from lineage_bridge_dagster.impact.sql_flows import (
     statement_jobs,
     topic_columns,
 )
-from lineage_bridge_dagster.impact.stored import StoredFlows, stored_world
+from lineage_bridge_dagster.impact.stored import ChangedPlace, StoredFlows, stored_world
 from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
@@ -60,6 +60,7 @@ def impact_of_discovery(
     schemas: Mapping[str, SubjectSchemas] | None = None,
     levels: Mapping[str, str] | None = None,
     gaps: Sequence[ImpactGap] = (),
+    place: ChangedPlace | None = None,
 ) -> Impact:
     """Find what changes do to everything downstream in a stored discovery; without a JVM unless SQL changes.
 
@@ -71,8 +72,9 @@ def impact_of_discovery(
         schemas: Subjects with versions that count instead of the stored ones.
         levels: Subjects with compatibility levels of their own, which no discovery reads.
         gaps: What changes, too, and is not judged.
+        place: Where the changed nodes are, if another place has nodes of their names.
     """
-    world, stored = stored_world(discovery, changes)
+    world, stored = stored_world(discovery, changes, place)
     subjects, levels = stored.subjects, levels or {}
     own = {
         name: level for subject, level in levels.items() for name in subjects.names.get(subject, [subject])

@@ -39,6 +39,7 @@ from lineage_bridge_dagster.lineage.coverage import PARENTS, Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ConnectorNode, GlueTableNode, TableflowNode, TopicNode
+from lineage_bridge_dagster.text import first_few
 
 _KINDS: Mapping[str, NodeKind] = {
     NodeType.KAFKA_TOPIC: NodeKind.TOPIC,
@@ -49,6 +50,8 @@ _KINDS: Mapping[str, NodeKind] = {
     NodeType.EXTERNAL_DATASET: NodeKind.DATASET,
 }
 _PROCESSES = frozenset({NodeKind.STATEMENT, NodeKind.CONNECTOR})
+#: Nodes of one name that are listed.
+_MAX_SAME = 3
 #: An identifier of SQL, with or without backticks.
 _SQL_NAME = re.compile(r"`([^`]++)`|(\w++)")
 _NO_COLUMNS = "its column lineage is not known"
@@ -75,22 +78,61 @@ class StoredFlows:
     gaps: tuple[ImpactGap, ...] = ()
 
 
-def stored_world(discovery: Discovery, changes: Iterable[Change]) -> tuple[World, StoredFlows]:
+@dataclass(frozen=True, slots=True)
+class ChangedPlace:
+    """Where the changed nodes are; anywhere by default.
+
+    Attributes:
+        environment: Id or name of their environment.
+        cluster: Id or name of their cluster, which statements and schemas have none of.
+    """
+
+    environment: str = ""
+    cluster: str = ""
+
+    def holds(self, node: Node) -> bool:
+        """Whether a node may be changed: it is there, or at no place."""
+        of_node = (node.environment_id, node.environment_name), (node.cluster_id, node.cluster_name)
+        wanted = self.environment, self.cluster
+        return all(
+            not name or not found[0] or name in found for name, found in zip(wanted, of_node, strict=True)
+        )
+
+
+def stored_world(
+    discovery: Discovery, changes: Iterable[Change], place: ChangedPlace | None = None
+) -> tuple[World, StoredFlows]:
     """The world behind changes.
 
     Args:
         discovery: A stored discovery.
         changes: They name nodes as the graph does, or by `{cluster}/{name}`.
+        place: Where the changed nodes are.
     """
+    place = place or ChangedPlace()
+    nodes = discovery.graph.nodes
     part, index = _Part(discovery.graph), SchemaIndex(discovery.graph)
     changes = list(changes)
-    topics = {change: index.topics_of(change) for change in changes}
+    topics = {
+        change: [topic for topic in index.topics_of(change) if topic in nodes and place.holds(nodes[topic])]
+        for change in changes
+    }
     wanted = {_changed(change) for change in changes if not topics[change]}
-    part.collect(wanted | _mentioned(changes), [topic for found in topics.values() for topic in found])
+    starts = [topic for found in topics.values() for topic in found]
+    part.collect(wanted | _mentioned(changes), starts, place)
     if any(isinstance(change, ConnectorChange) for change in changes):
         part.add_topics()
-    unknown = wanted - part.found - {_changed(change) for change in changes if _is_new(change)}
+    unknown = wanted - part.found.keys() - {_changed(change) for change in changes if _is_new(change)}
     gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(unknown)]
+    gaps += [
+        ImpactGap(
+            node,
+            f"{len(same)} nodes have this name, and the first is taken; choose by environment and cluster: "
+            f"{first_few(same, _MAX_SAME)}",
+        )
+        for node, same in sorted(part.found.items())
+        if node in wanted and len(same) > 1
+    ]
     world, flows = part.world(), part.flows()
     gaps += _unread(discovery.coverage, part.nodes.values())
     subjects = index.subjects(
@@ -148,7 +190,7 @@ class _Part:
     Attributes:
         nodes: Its nodes, by id.
         refs: Id -> the node in the world.
-        found: What changes name and the graph has.
+        found: What changes name and the graph has, with the ids of all nodes of that name.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -161,7 +203,7 @@ class _Part:
                 self._into.setdefault(edge.dst_id, []).append(edge)
         self.nodes: dict[str, Node] = {}
         self.refs: dict[str, NodeRef] = {}
-        self.found: set[NodeRef] = set()
+        self.found: dict[NodeRef, list[str]] = {}
         self._taken: set[NodeRef] = set()
 
     @property
@@ -169,23 +211,24 @@ class _Part:
         """The ids of the world's nodes."""
         return {ref: node_id for node_id, ref in self.refs.items()}
 
-    def collect(self, wanted: Iterable[NodeRef], starts: Iterable[str] = ()) -> None:
+    def collect(self, wanted: Iterable[NodeRef], starts: Iterable[str], place: ChangedPlace) -> None:
         """Take what is downstream of some nodes, with all that its processes read and write.
 
         Args:
             wanted: Nodes by kind and name.
             starts: Further nodes, by id.
+            place: Where the wanted nodes are.
         """
         names = {(ref.kind, ref.name): ref for ref in wanted}
         qualified = {name for ref in names.values() for name in _qualified(ref)}
         pending = [*starts]
         for node in self._graph.nodes.values():
             kind = _KINDS.get(node.node_type) if node.qualified_name in qualified else None
-            if kind is None:
+            if kind is None or not place.holds(node):
                 continue
             for name in (_name(node), f"{node.cluster_id}/{_name(node)}"):
                 if (ref := names.get((kind, name))) is not None:
-                    self.found.add(ref)
+                    self.found.setdefault(ref, []).append(node.node_id)
                     self.refs.setdefault(node.node_id, self._unused(kind, name, node))
                     pending.append(node.node_id)
         # Whoever writes a changed topic or dataset is concerned, too.

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.impact.change import (
 )
 from lineage_bridge_dagster.impact.report import Impact
 from lineage_bridge_dagster.impact.sql_flows import Parse
-from lineage_bridge_dagster.impact.stored import changed_kinds, changed_names
+from lineage_bridge_dagster.impact.stored import ChangedPlace, changed_kinds, changed_names
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
@@ -173,3 +173,27 @@ def test_a_configuration_finds_topics_that_no_flow_reaches_in_a_file(tmp_path: P
     change = ConnectorChange("s3", {**config, "topics.regex": "apart", "topics": ""})
     part = load_downstream(path, changed_names([change]), changed_kinds([change]))
     assert {node.qualified_name for node in part.graph.nodes.values()} == {"s3", "a", "apart"}
+
+
+@pytest.mark.parametrize(
+    ("place", "hit"),
+    [
+        (ChangedPlace(cluster=CLUSTER), {"glue : lkc-a.clean"}),
+        (ChangedPlace("prod", "lkc-b"), {"dataset : b"}),
+        (ChangedPlace("staging"), set()),
+    ],
+)
+def test_a_name_of_two_clusters_is_that_of_the_chosen_place(place: ChangedPlace, hit: set[str]) -> None:
+    world = World()
+    world.topic(CLUSTER, "clean")
+    world.glue(CLUSTER, "clean")
+    sink = world.connector("lkc-b", "out", "S3_SINK")
+    world.edge(world.topic("lkc-b", "clean"), sink, EdgeType.CONSUMES)
+    world.edge(sink, world.dataset("b"), EdgeType.PRODUCES)
+    change = TopicChange("clean", recreated=True)
+    found = impact_of_discovery(world.discovery(), [change], no_jvm, place=place)
+    assert {node for node in verdicts(found) if node.startswith(("glue", "dataset"))} == hit
+    assert bool(found.gaps) is not bool(hit)
+    (gap,) = impact_of_discovery(world.discovery(), [change], no_jvm).gaps
+    assert gap.matters
+    assert "2 nodes have this name" in gap.reason
