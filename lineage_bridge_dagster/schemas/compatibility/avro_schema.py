@@ -109,7 +109,8 @@ class _AvroParser:
         self._open: set[str] = set()
         self._path: list[str] = []
         self._unresolved: list[tuple[AvroSchema, str]] = []
-        self._fields: list[tuple[AvroField, str]] = []
+        #: A field, its column, and the records that are not complete where it is declared.
+        self._fields: list[tuple[AvroField, str, frozenset[str]]] = []
 
     def parse(self, document: Any) -> AvroSchema:
         self._path, self._unresolved, self._fields = [], [], []
@@ -122,8 +123,8 @@ class _AvroParser:
             schema.inner = [self._resolved(each) for each in schema.inner]
             for member in schema.fields.values():
                 member.type = self._resolved(member.type)
-        for member, column in self._fields if self._validates else ():
-            _check_default(member, column)
+        for member, column, incomplete in self._fields if self._validates else ():
+            _check_default(member, column, incomplete)
         return root
 
     def _resolved(self, schema: AvroSchema) -> AvroSchema:
@@ -236,7 +237,7 @@ class _AvroParser:
             raise InvalidSchema(f"the field {name} has the unknown order {order}")
         found = AvroField(name, kind, _aliases(node), node.get("default"), "default" in node)
         record.fields[name] = found
-        self._fields.append((found, ".".join(self._path)))
+        self._fields.append((found, ".".join(self._path), frozenset(self._open)))
 
     def _add_symbols(self, enum: AvroSchema, node: Mapping[str, Any]) -> None:
         symbols = node.get("symbols")
@@ -253,8 +254,14 @@ class _AvroParser:
         enum.default = default if isinstance(default, str) else ""
 
 
-def is_value_of(schema: AvroSchema, value: Any) -> bool:
-    """Whether a default of JSON is one of a schema; of a union, of any of its branches."""
+def is_value_of(schema: AvroSchema, value: Any, incomplete: frozenset[str] = frozenset()) -> bool:
+    """Whether a default of JSON is one of a schema; of a union, of any of its branches.
+
+    Args:
+        schema: The schema.
+        value: The default.
+        incomplete: The names of records that have no values yet.
+    """
     match schema.kind:
         case "null":
             return value is None
@@ -269,23 +276,27 @@ def is_value_of(schema: AvroSchema, value: Any) -> bool:
         case "bytes" | "string" | "enum" | "fixed":
             return isinstance(value, str)
         case "array":
-            return isinstance(value, list) and all(is_value_of(schema.inner[0], each) for each in value)
+            return isinstance(value, list) and all(
+                is_value_of(schema.inner[0], each, incomplete) for each in value
+            )
         case "map":
             return isinstance(value, dict) and all(
-                is_value_of(schema.inner[0], each) for each in value.values()
+                is_value_of(schema.inner[0], each, incomplete) for each in value.values()
             )
         case "union":
-            return any(is_value_of(each, value) for each in schema.inner)
-    return isinstance(value, dict) and all(
+            return any(is_value_of(each, value, incomplete) for each in schema.inner)
+    if schema.name in incomplete or not isinstance(value, dict):
+        return False
+    return all(
         (each.name in value or each.has_default)
-        and is_value_of(each.type, value.get(each.name, each.default))
+        and is_value_of(each.type, value.get(each.name, each.default), incomplete)
         for each in schema.fields.values()
     )
 
 
-def _check_default(found: AvroField, column: str) -> None:
+def _check_default(found: AvroField, column: str, incomplete: frozenset[str]) -> None:
     is_text_of_number = found.type.kind in ("float", "double") and _is_number(found.default)
-    if found.has_default and not is_text_of_number and not is_value_of(found.type, found.default):
+    if found.has_default and not is_text_of_number and not is_value_of(found.type, found.default, incomplete):
         raise InvalidSchema(
             f"the default of field {found.name} is {json.dumps(found.default)}, no {found.type.label}", column
         )
