@@ -13,9 +13,9 @@ from lineage_bridge_dagster.cli.output import EXIT_FAILED, EXIT_INCOMPLETE, colo
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 if TYPE_CHECKING:
+    from lineage_bridge_dagster.impact.changed_nodes import ChangedPlace
     from lineage_bridge_dagster.impact.files import GivenChanges
     from lineage_bridge_dagster.impact.report import Impact, Verdict
-    from lineage_bridge_dagster.impact.stored import ChangedPlace
 
 _FILE = click.Path(path_type=Path, allow_dash=True)
 _VERDICTS = ("breaks", "loses_data", "changes_meaning", "changes_type", "gains_column")
@@ -110,8 +110,8 @@ def impact(
       lineage-bridge impact --graph graph --drop topic:orders --fail-on loses_data
       lineage-bridge impact --world world.json --change change.json --json
     """
+    from lineage_bridge_dagster.impact.changed_nodes import ChangedPlace
     from lineage_bridge_dagster.impact.report import Verdict
-    from lineage_bridge_dagster.impact.stored import ChangedPlace
 
     if jsonl is not None:
         from lineage_bridge_dagster.impact.batch import report_lines
@@ -198,8 +198,8 @@ def _analyze(
 
     from lineage_bridge_dagster.impact.analysis import impact as analyze
     from lineage_bridge_dagster.impact.analysis import impact_of_discovery
+    from lineage_bridge_dagster.impact.changed_nodes import changed_kinds, changed_names
     from lineage_bridge_dagster.impact.files import read_schema
-    from lineage_bridge_dagster.impact.stored import changed_kinds, changed_names
     from lineage_bridge_dagster.impact.world import World
     from lineage_bridge_dagster.lineage.files import read_json
     from lineage_bridge_dagster.lineage.graph_part import load_downstream

@@ -25,6 +25,7 @@ from lineage_bridge_dagster.impact.change import (
     TableflowDrop,
     TopicChange,
 )
+from lineage_bridge_dagster.impact.changed_nodes import ChangedPlace
 from lineage_bridge_dagster.impact.connector_changes import ConnectorChanges
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow, connector_flow, connector_flows
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
@@ -41,7 +42,7 @@ from lineage_bridge_dagster.impact.sql_flows import (
     statement_jobs,
     topic_columns,
 )
-from lineage_bridge_dagster.impact.stored import ChangedPlace, StoredFlows, stored_world
+from lineage_bridge_dagster.impact.stored import StoredFlows, stored_world
 from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World

@@ -7,27 +7,18 @@ two clusters have a name in common, the later ones are `{cluster}/{name}`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
-from lineage_bridge_dagster.impact.change import (
-    Change,
-    CompatibilityChange,
-    ConnectorChange,
-    ConnectorPause,
-    DropColumn,
-    DropNode,
-    MirrorStop,
-    SchemaChange,
-    StatementChange,
-    StatementStop,
-    SubjectDrop,
-    TableflowChange,
-    TableflowDrop,
-    TopicChange,
+from lineage_bridge_dagster.impact.change import Change, ConnectorChange
+from lineage_bridge_dagster.impact.changed_nodes import (
+    ChangedPlace,
+    changed_node,
+    is_new,
+    mentioned_topics,
+    qualified_names,
 )
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, FlowJob, Output, OutputColumn
@@ -52,8 +43,6 @@ _KINDS: Mapping[str, NodeKind] = {
 _PROCESSES = frozenset({NodeKind.STATEMENT, NodeKind.CONNECTOR})
 #: Nodes of one name that are listed.
 _MAX_SAME = 3
-#: An identifier of SQL, with or without backticks.
-_SQL_NAME = re.compile(r"`([^`]++)`|(\w++)")
 _NO_COLUMNS = "its column lineage is not known"
 
 
@@ -78,27 +67,6 @@ class StoredFlows:
     gaps: tuple[ImpactGap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedPlace:
-    """Where the changed nodes are; anywhere by default.
-
-    Attributes:
-        environment: Id or name of their environment.
-        cluster: Id or name of their cluster, which statements and schemas have none of.
-    """
-
-    environment: str = ""
-    cluster: str = ""
-
-    def holds(self, node: Node) -> bool:
-        """Whether a node may be changed: it is there, or at no place."""
-        of_node = (node.environment_id, node.environment_name), (node.cluster_id, node.cluster_name)
-        wanted = self.environment, self.cluster
-        return all(
-            not name or not found[0] or name in found for name, found in zip(wanted, of_node, strict=True)
-        )
-
-
 def stored_world(
     discovery: Discovery, changes: Iterable[Change], place: ChangedPlace | None = None
 ) -> tuple[World, StoredFlows]:
@@ -117,12 +85,12 @@ def stored_world(
         change: [topic for topic in index.topics_of(change) if topic in nodes and place.holds(nodes[topic])]
         for change in changes
     }
-    wanted = {_changed(change) for change in changes if not topics[change]}
+    wanted = {changed_node(change) for change in changes if not topics[change]}
     starts = [topic for found in topics.values() for topic in found]
-    part.collect(wanted | _mentioned(changes), starts, place)
+    part.collect(wanted | mentioned_topics(changes), starts, place)
     if any(isinstance(change, ConnectorChange) for change in changes):
         part.add_topics()
-    unknown = wanted - part.found.keys() - {_changed(change) for change in changes if _is_new(change)}
+    unknown = wanted - part.found.keys() - {changed_node(change) for change in changes if is_new(change)}
     gaps = [ImpactGap(node, "the stored discovery has no such node") for node in sorted(unknown)]
     gaps += [
         ImpactGap(
@@ -140,48 +108,6 @@ def stored_world(
     )
     world = replace(world, schemas=subjects.schemas, compatibility=subjects.levels)
     return world, StoredFlows(*flows, part.ids, subjects, tuple(gaps))
-
-
-def changed_names(changes: Iterable[Change]) -> set[str]:
-    """The qualified names that the changed nodes may have in a graph, for `graph_part.load_downstream`."""
-    changes = list(changes)
-    subjects = {
-        each.subject for each in changes if isinstance(each, SchemaChange | CompatibilityChange | SubjectDrop)
-    }
-    named = {name for change in changes for name in _qualified(_changed(change)) if name}
-    return subjects | named | {topic.name for topic in _mentioned(changes)}
-
-
-def changed_kinds(changes: Iterable[Change]) -> set[str]:
-    """The kinds of nodes of which changes need all: a configuration may mean any topic by a pattern."""
-    return {NodeType.KAFKA_TOPIC} if any(isinstance(each, ConnectorChange) for each in changes) else set()
-
-
-def _mentioned(changes: Iterable[Change]) -> set[NodeRef]:
-    """The topics that new SQL may read and write: whatever it names."""
-    texts = (each.sql for each in changes if isinstance(each, StatementChange))
-    names = {quoted or plain for sql in texts for quoted, plain in _SQL_NAME.findall(sql)}
-    return {NodeRef(NodeKind.TOPIC, name) for name in names}
-
-
-def _changed(change: Change) -> NodeRef:
-    """The node that a change is about."""
-    match change:
-        case SchemaChange(subject) | CompatibilityChange(subject) | SubjectDrop(subject):
-            return NodeRef(NodeKind.TOPIC, subject.removesuffix("-value").removesuffix("-key"))
-        case DropNode(node) | DropColumn(node):
-            return node
-        case StatementChange(name) | StatementStop(name):
-            return NodeRef(NodeKind.STATEMENT, name)
-        case ConnectorChange(name) | ConnectorPause(name):
-            return NodeRef(NodeKind.CONNECTOR, name)
-        case TopicChange(name) | TableflowChange(name) | TableflowDrop(name) | MirrorStop(name):
-            return NodeRef(NodeKind.TOPIC, name)
-
-
-def _is_new(change: Change) -> bool:
-    """Whether a change creates its node."""
-    return isinstance(change, StatementChange | ConnectorChange | TopicChange) and change.is_new
 
 
 class _Part:
@@ -220,7 +146,7 @@ class _Part:
             place: Where the wanted nodes are.
         """
         names = {(ref.kind, ref.name): ref for ref in wanted}
-        qualified = {name for ref in names.values() for name in _qualified(ref)}
+        qualified = {name for ref in names.values() for name in qualified_names(ref)}
         pending = [*starts]
         for node in self._graph.nodes.values():
             kind = _KINDS.get(node.node_type) if node.qualified_name in qualified else None
@@ -383,13 +309,6 @@ def _name(node: Node) -> str:
         place = node.shown_place
         return f"{place.database}.{place.table}"
     return node.qualified_name
-
-
-def _qualified(ref: NodeRef) -> Iterator[str]:
-    """The qualified names that a node may have in the graph."""
-    yield ref.name
-    yield ref.name.partition("/")[2]
-    yield f"glue://{ref.name.replace('.', '/', 1)}"
 
 
 def _record(ref: NodeRef, node: Node) -> ConnectorRecord:

@@ -18,9 +18,9 @@ from lineage_bridge_dagster.impact.change import (
     StatementStop,
     TopicChange,
 )
+from lineage_bridge_dagster.impact.changed_nodes import ChangedPlace, changed_kinds, changed_names
 from lineage_bridge_dagster.impact.report import Impact
 from lineage_bridge_dagster.impact.sql_flows import Parse
-from lineage_bridge_dagster.impact.stored import ChangedPlace, changed_kinds, changed_names
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import (
