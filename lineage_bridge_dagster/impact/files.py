@@ -80,16 +80,15 @@ class GivenChanges:
         self.files.append(str(path))
 
     def add_schema_file(self, path: Path, subject: str, references: Mapping[str, Path]) -> None:
-        """Add a file as the next version of a subject; its type follows from the file's name.
+        """Add a file as the next version of a subject.
 
         Args:
-            path: `.avsc`, `.proto`, or `.json` with a JSON Schema or an Avro schema.
+            path: As `schema_of` reads it.
             subject: The subject.
             references: The schemas that it imports, by the names under which it does.
         """
-        text = read_text(path)
         texts = tuple((name, read_text(file)) for name, file in references.items())
-        self.changes.append(SchemaChange(subject, text, schema_type(path, text), texts))
+        self.changes.append(SchemaChange(subject, *schema_of(path), texts))
         self.files.append(str(path))
 
     def add_statement_file(self, name: str, path: Path) -> None:
@@ -144,30 +143,37 @@ def read_case(document: object) -> tuple[World, GivenChanges]:
 
 
 def read_schema(path: Path, subject: str) -> SubjectSchemas:
-    """A subject whose only version is a file."""
-    text = read_text(path)
-    return SubjectSchemas(subject, (RegisteredSchema(0, text, schema_type(path, text), version=1),))
+    """A subject whose only version is a file, as `schema_of` reads it."""
+    text, kind = schema_of(path)
+    return SubjectSchemas(subject, (RegisteredSchema(0, text, kind, version=1),))
 
 
-def schema_type(path: Path, text: str) -> str:
-    """The type of a schema by its file's name; a `.json` file may hold an Avro schema, too.
+def schema_of(path: Path) -> tuple[str, str]:
+    """The text of a schema and its type.
+
+    Args:
+        path: A schema, whose type follows from the file's name (a `.json` file may hold an Avro schema, too),
+            or what a registry answers for a version: `GET /subjects/{subject}/versions/{version}`.
 
     Raises:
-        ConfigurationError: The name tells no type.
+        ConfigurationError: It cannot be read, or its name tells no type.
     """
+    text = read_text(path)
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if isinstance(document, Mapping):
+        if isinstance(document.get("schema"), str) and {"id", "version"} & document.keys():
+            return document["schema"], str(document.get("schemaType") or AVRO)
+        if path.suffix.lower() == ".json" and document.get("type") in ("record", "enum", "fixed"):
+            return text, AVRO
     found = _TYPES.get(path.suffix.lower())
     if found is None:
         raise ConfigurationError(
             f"The name of {path} tells no type of schema.", hint="Name it .avsc, .proto or .json."
         )
-    if path.suffix.lower() == ".json":
-        try:
-            document = json.loads(text)
-        except ValueError:
-            return found
-        if isinstance(document, Mapping) and document.get("type") in ("record", "enum", "fixed"):
-            return AVRO
-    return found
+    return text, found
 
 
 def _setting(value: object) -> str:

@@ -53,6 +53,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "plan.json": plan,
         "config.json": config,
         "list.json": [1],
+        # As a registry answers for a version, under a name that tells no type.
+        "version3": {"subject": "orders-value", "version": 3, "id": 7, "schema": avro(id="int")},
+        "version4": {"subject": "orders-value", "version": 4, "id": 8, "schema": avro(id="int", x="int?")},
     }.items():
         Path(name).write_text(json.dumps(document))
     for name, text in {
@@ -85,6 +88,8 @@ SUBJECT = ["--subject", "orders-value"]
         (["--world", "world.json", "--schema", "new.avsc", *SUBJECT, "--compatibility", "NONE"], 0),
         (["--world", "world.json", "--schema", "required.json", *SUBJECT, "--compatibility", "BACKWARD"], 1),
         (["--world", "world.json", "--schema", "dropped.avsc", *SUBJECT, "--old", "dropped.avsc"], 0),
+        (["--world", "world.json", "--schema", "version4", *SUBJECT, "--old", "version3", *LOSS], 0),
+        (["--world", "world.json", "--schema", "version3", *SUBJECT, "--old", "version4", *LOSS], 1),
         (["--world", "world.json", "--connector", "pg=config.json"], 0),
         (["--world", "world.json", "--connector", "pg=config.json", *LOSS], 1),
         (["--world", "world.json", "--drop", "topic:orders", *LOSS], 1),
