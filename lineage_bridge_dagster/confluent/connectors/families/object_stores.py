@@ -28,10 +28,11 @@ def s3_object(bucket: str, path: str = "") -> str:
     return naming.S3(bucket=bucket.rpartition(":::")[2], path=path)
 
 
-def _data_lake_2(account: str, path: str) -> str:
-    """The file system (container) is the first folder of `topics.dir`."""
-    container, _, below = path.partition("/")
-    return naming.AZURE_DATA_LAKE(account=account, container=container, path=below)
+def _data_lake_2(account: str, container: str, path: str) -> str:
+    """The file system (container) is the first folder of `topics.dir`, unless a setting names it."""
+    if not container:
+        container, _, path = path.partition("/")
+    return naming.AZURE_DATA_LAKE(account=account, container=container, path=path)
 
 
 # The objects below a path.
@@ -41,7 +42,13 @@ _AZURE_BLOB = keyed(
     naming.AZURE_BLOB, "azblob.", account="account.name", container="container.name", path="= ${topic}"
 )
 _DATA_LAKE_1 = keyed(naming.AZURE_DATA_LAKE_1, account="azure.datalake.gen1.account.name", path="= ${topic}")
-_DATA_LAKE_2 = keyed(_data_lake_2, account="azure.datalake.gen2.account.name", path="= ${topic}")
+_DATA_LAKE_2 = keyed(
+    _data_lake_2,
+    "azure.datalake.gen2.",
+    account="account.name",
+    container="container.name | container",
+    path="= ${topic}",
+)
 #: The cluster's file system need not be HDFS.
 _HDFS = keyed(lambda url, path: naming.location(url, path), url="hdfs.url | store.url", path="= ${topic}")
 _DATAPROC = keyed(naming.DATAPROC, "gcp.dataproc.", project="projectId", cluster="cluster", path="= ${topic}")
