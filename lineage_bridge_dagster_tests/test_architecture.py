@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "operations": {"catalogs", "config", "confluent", "jars", "lineage", "settings", "spark"},
     "launcher": {"dagster_internals"},
+    "openlineage": {"lineage"},
 }  # fmt: skip
 ALLOWED["assets"] = {
     "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "settings", "spark",
@@ -55,7 +56,9 @@ ALLOWED["embedded"] = {
     "catalogs", "config", "confluent", "discovery", "jars", "lineage", "schemas", "settings", "spark", "sql",
     "topic_to_iceberg",
 }  # fmt: skip
-ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {"collector", "embedded", "impact", "operations"}
+ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {
+    "collector", "embedded", "impact", "openlineage", "operations",
+}  # fmt: skip
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
 PURE = {
@@ -63,6 +66,7 @@ PURE = {
     "lineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
     "schemas": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
     "impact": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka"},
+    "openlineage": {"dagster", "pyspark", "boto3", "botocore", "httpx", "confluent_kafka", "pyiceberg"},
 }
 
 

@@ -9,6 +9,7 @@ from lineage_bridge_dagster.cli.clean import clean
 from lineage_bridge_dagster.cli.collect import collect
 from lineage_bridge_dagster.cli.connectors import connectors
 from lineage_bridge_dagster.cli.doctor import doctor
+from lineage_bridge_dagster.cli.export import export
 from lineage_bridge_dagster.cli.extract import extract
 from lineage_bridge_dagster.cli.iam_policy import iam_policy
 from lineage_bridge_dagster.cli.impact import impact
@@ -50,6 +51,7 @@ def main() -> None:
 
 for _command in (
     extract,
+    export,
     chains,
     store,
     push,

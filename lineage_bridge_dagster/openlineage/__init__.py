@@ -1,0 +1,1 @@
+"""A discovery as events of the OpenLineage specification. Pure."""

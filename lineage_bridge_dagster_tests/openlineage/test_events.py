@@ -1,0 +1,202 @@
+"""Events of OpenLineage: valid by the official schemas, and telling what the graph tells."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator, FormatChecker
+from referencing import Registry, Resource
+
+from lineage_bridge_dagster.cli.export import openlineage
+from lineage_bridge_dagster.lineage.columns import (
+    COLUMN_LINEAGE,
+    Column,
+    ColumnFlow,
+    ColumnInput,
+    ColumnUses,
+    How,
+    to_attribute,
+)
+from lineage_bridge_dagster.lineage.graph_json import dump
+from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.openlineage.events import events
+from lineage_bridge_dagster.openlineage.names import split_name
+from lineage_bridge_dagster_tests.assets.world import EAST, REGION, WEST, World, world
+from lineage_bridge_dagster_tests.conftest import shared
+
+KAFKA = f"kafka://{EAST}.example:9092"
+GLUE = f"arn:aws:glue:{REGION}:123456789012"
+DATABASE = "postgres://pg:5432/shop.public.orders"
+
+
+@cache
+def official() -> Registry[Any]:
+    """The official schemas, by their ids; nothing is fetched."""
+    files = [shared("openlineage", "OpenLineage.json"), *shared("openlineage", "facets").glob("*.json")]
+    documents = [json.loads(file.read_text()) for file in files]
+    return Registry().with_resources(
+        (document["$id"], Resource.from_contents(document)) for document in documents
+    )
+
+
+def problems(event: dict[str, Any]) -> list[str]:
+    """What the official schemas say against an event and its facets."""
+    parts = [(event, event["schemaURL"])]
+    for holder in (event["job"], *event["inputs"], *event["outputs"]):
+        parts += [(facet, facet["_schemaURL"]) for facet in holder["facets"].values()]
+    return [
+        f"{url}: {error.message}"
+        for part, url in parts
+        for error in Draft202012Validator(
+            {"$ref": url}, registry=official(), format_checker=FormatChecker()
+        ).iter_errors(part)
+    ]
+
+
+def shop() -> World:
+    """A database is captured, cleaned by Flink, and written to Glue by Tableflow; a topic is mirrored."""
+    w = World()
+    database, cdc = w.dataset(DATABASE), w.connector(EAST, "cdc", "PostgresCdcSourceV2")
+    raw, clean = w.topic(EAST, "raw"), w.topic(EAST, "clean")
+    w.edge(database, cdc, EdgeType.CONSUMES)
+    w.edge(cdc, raw, EdgeType.PRODUCES, inputs=[database])
+    job = w.statement("cleaning", "INSERT INTO clean SELECT id, price FROM raw WHERE open", [raw], [clean])
+    flows = [
+        ColumnFlow(Column(clean, "id"), (ColumnInput(Column(raw, "id"), How.IDENTITY),)),
+        ColumnFlow(Column(clean, "amount"), (ColumnInput(Column(raw, "price"), How.AGGREGATE),)),
+        ColumnFlow(Column(clean, "unsure"), (ColumnInput(Column(raw, "x"), How.IDENTITY),), complete=False),
+    ]
+    uses = [ColumnUses(clean, None, "filter", (Column(raw, "open"),))]
+    lineage, _ = to_attribute(flows, uses=uses)
+    set_attributes(w, job, **{COLUMN_LINEAGE: lineage}, phase="COMPLETED", owners=["team:stream"])
+    set_attributes(w, clean, schema_fields=[{"name": "id", "type": "long"}, {"name": "amount"}])
+    set_attributes(w, w.glue(EAST, "clean"), catalog_id="123456789012")
+    w.edge(clean, w.topic(WEST, "clean"), EdgeType.TRANSFORMS)
+    return w
+
+
+def set_attributes(w: World, node_id: str, **attributes: Any) -> None:
+    w.graph.nodes[node_id] = w.graph.nodes[node_id].with_attributes(**attributes)
+
+
+def by_job(w: World) -> dict[str, dict[str, Any]]:
+    return {event["job"]["name"]: event for event in events(w.discovery(), account="123456789012")}
+
+
+@pytest.mark.parametrize("build", [shop, world])
+def test_every_event_is_valid_by_the_official_schemas(build: Any) -> None:
+    found = list(events(build().discovery()))
+    assert found
+    assert [problem for event in found for problem in problems(event)] == []
+
+
+def test_each_process_has_an_event_with_its_inputs_and_output() -> None:
+    found = by_job(shop())
+    assert {
+        name: ([each["name"] for each in event["inputs"]], [each["name"] for each in event["outputs"]])
+        for name, event in found.items()
+    } == {
+        "cdc": (["shop.public.orders"], ["raw"]),
+        "cleaning": (["raw"], ["clean"]),
+        "tableflow.clean": (["clean"], [f"table/{EAST}/clean"]),
+        "mirror.clean": (["clean"], ["clean"]),
+    }
+    assert found["cdc"]["inputs"][0]["namespace"] == "postgres://pg:5432"
+    assert found["cdc"]["outputs"][0]["namespace"] == KAFKA
+    assert found["tableflow.clean"]["outputs"][0]["namespace"] == GLUE
+    assert {name: event["eventType"] for name, event in found.items()} == {
+        "cdc": "RUNNING",
+        "cleaning": "COMPLETE",
+        "tableflow.clean": "RUNNING",
+        "mirror.clean": "RUNNING",
+    }
+
+
+def test_columns_have_their_transformations_and_those_of_unknown_sources_are_left_out() -> None:
+    facets = by_job(shop())["cleaning"]["outputs"][0]["facets"]
+    lineage = facets["columnLineage"]
+
+    def short(inputs: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+        return [
+            (each["field"], each["transformations"][0]["type"], each["transformations"][0]["subtype"])
+            for each in inputs
+        ]
+
+    assert {name: short(field["inputFields"]) for name, field in lineage["fields"].items()} == {
+        "id": [("id", "DIRECT", "IDENTITY")],
+        "amount": [("price", "DIRECT", "AGGREGATION")],
+    }
+    assert short(lineage["dataset"]) == [("open", "INDIRECT", "FILTER")]
+    assert [field["name"] for field in facets["schema"]["fields"]] == ["id", "amount"]
+
+
+def test_table_has_its_columns_and_its_location() -> None:
+    facets = by_job(shop())["tableflow.clean"]["outputs"][0]["facets"]
+    assert facets["columnLineage"]["fields"].keys() == {"id", "amount"}
+    (location,) = facets["symlinks"]["identifiers"]
+    assert location == {"namespace": "s3://bucket", "name": f"{EAST}/clean", "type": "LOCATION"}
+
+
+def test_process_with_several_outputs_has_an_event_for_each_with_its_own_inputs() -> None:
+    w = World()
+    copier = w.connector(EAST, "copier", "PostgresCdcSourceV2")
+    for name in ("a", "b"):
+        dataset = w.dataset(f"postgres://pg:5432/shop.public.{name}")
+        w.edge(dataset, copier, EdgeType.CONSUMES)
+        w.edge(copier, w.topic(EAST, name), EdgeType.PRODUCES, inputs=[dataset])
+    found = by_job(w)
+    assert found.keys() == {"copier.a", "copier.b"}
+    assert [each["name"] for each in found["copier.a"]["inputs"]] == ["shop.public.a"]
+
+
+def test_run_stays_the_same_until_its_content_changes() -> None:
+    first, second = by_job(shop()), by_job(shop())
+    assert {name: event["run"] for name, event in first.items()} == {
+        name: event["run"] for name, event in second.items()
+    }
+    w = shop()
+    set_attributes(
+        w, next(n for n in w.graph.nodes if n.endswith("cleaning")), sql="INSERT INTO clean SELECT 1"
+    )
+    changed = by_job(w)
+    assert {name for name, event in changed.items() if event["run"] != first[name]["run"]} == {"cleaning"}
+
+
+def test_bootstrap_lists_in_any_order_have_one_namespace() -> None:
+    w = shop()
+    topic = next(n for n in w.graph.nodes if n.endswith("raw"))
+    set_attributes(w, topic, bootstrap_endpoint="SASL_SSL://b.example:9093,SASL_SSL://a.example:9093")
+    assert by_job(w)["cdc"]["outputs"][0]["namespace"] == "kafka://a.example:9093"
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("s3://lake/topics/orders", ("s3://lake", "topics/orders")),
+        ("bigquery:p.d.t", ("bigquery", "p.d.t")),
+        ("arn:aws:glue:eu-west-1:1/table/d/t", ("arn:aws:glue:eu-west-1:1", "table/d/t")),
+        ("file:/tmp/x", ("file", "/tmp/x")),
+        ("snowflake://acme/DB.S.T", ("snowflake://acme", "DB.S.T")),
+        ("kinesis", ("unknown", "kinesis")),
+    ],
+)
+def test_name_of_a_dataset_has_a_namespace(name: str, parts: tuple[str, str]) -> None:
+    assert split_name(name) == parts
+
+
+def test_command_writes_an_event_a_line(tmp_path: Path) -> None:
+    graph, output = tmp_path / "graph.json", tmp_path / "events.jsonl"
+    dump(shop().discovery(), graph)
+    result = CliRunner().invoke(openlineage, ["--graph", str(graph), "-o", str(output)])
+    assert result.exit_code == 0, result.output
+    assert [json.loads(line)["job"]["name"] for line in output.read_text().splitlines()] == [
+        "cdc",
+        "cleaning",
+        "tableflow.clean",
+        "mirror.clean",
+    ]
