@@ -72,7 +72,7 @@ def impact_of_discovery(
         parse: Likewise.
         schemas: Subjects with versions that count instead of the stored ones.
         levels: Subjects with compatibility levels of their own, which no discovery reads.
-        gaps: What changes, too, and is not judged.
+        gaps: Further changes that are not assessed.
         place: Where the changed nodes are, if another place has nodes of their names.
     """
     world, stored = stored_world(discovery, changes, place)

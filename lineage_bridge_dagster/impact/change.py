@@ -217,12 +217,12 @@ def change_of_json(document: Mapping[str, Any]) -> Change:
                 return ConnectorChange(document["name"], document["config"], document.get("type", ""))
             case kind:
                 raise LineageBridgeError(
-                    f"{kind!r} is no kind of change.",
+                    f"{kind!r} is not a kind of change.",
                     hint="Kinds: schema, drop, statement, connector, terraform_plan.",
                 )
     except (KeyError, TypeError, ValueError) as error:
         raise LineageBridgeError(
-            f"The file holds no change: {error!r}.",
+            f"The file is not a change: {error!r}.",
             hint="Give a JSON object with `kind` and the fields of that kind.",
         ) from error
 

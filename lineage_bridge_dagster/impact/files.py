@@ -33,7 +33,7 @@ class GivenChanges:
 
     Attributes:
         changes: The changes, in order.
-        gaps: What is changed that is not judged.
+        gaps: Changes that are not assessed.
         files: The files that hold them.
     """
 
@@ -115,12 +115,13 @@ class GivenChanges:
         """Add `kind:name`, or `dataset:name#column` and `glue:name#column` for a column.
 
         Raises:
-            ConfigurationError: It names no node.
+            ConfigurationError: It is not a node.
         """
         kind, separator, name = text.partition(":")
         if not separator or not name:
             raise ConfigurationError(
-                f"{text!r} names nothing to drop.", hint=f"Write kind:name; kinds: {', '.join(NodeKind)}."
+                f"{text!r} does not name anything to drop.",
+                hint=f"Write kind:name; kinds: {', '.join(NodeKind)}.",
             )
         if kind in (NodeKind.DATASET, NodeKind.GLUE) and "#" in name:
             node, _, column = name.rpartition("#")

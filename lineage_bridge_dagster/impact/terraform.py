@@ -34,7 +34,7 @@ from lineage_bridge_dagster.redaction.keys import is_secret_key
 
 Values = Mapping[str, Any]
 
-#: Resources that hold or move data and whose changes are not judged, with what they hold.
+#: Resources that hold or move data and whose changes are not assessed, with what they hold.
 _NOT_JUDGED = {
     "confluent_catalog_integration": "the tables that it publishes",
     "confluent_cluster_link": "the topics that it mirrors",
@@ -65,7 +65,7 @@ class TerraformPlan:
 
     Attributes:
         changes: In the order of the plan.
-        gaps: What it changes that is not judged.
+        gaps: What it changes that is not assessed.
     """
 
     changes: tuple[Change, ...]
@@ -82,7 +82,7 @@ def terraform_plan(document: Values) -> TerraformPlan:
     resources = document.get("resource_changes", []) if "planned_values" in document else None
     if not isinstance(resources, Sequence):
         raise LineageBridgeError(
-            "The file holds no Terraform plan.",
+            "The file is not a Terraform plan.",
             hint="Write one with: terraform plan -out=plan.tfplan && terraform show -json plan.tfplan",
         )
     if document.get("errored"):
@@ -169,12 +169,12 @@ class _PlannedResource:
         if self._is_deposed:
             if self._kind in _READERS or self._kind in _NOT_JUDGED:
                 self._gap(
-                    "that is what an earlier, failed replacement left: what still uses it is not judged"
+                    "that is what an earlier, failed replacement left: what still uses it is not assessed"
                 )
             return
         if held := _NOT_JUDGED.get(self._kind):
             if not self.is_created:
-                self._gap(f"what becomes of {held} is not judged")
+                self._gap(f"the effect on {held} is not assessed")
             return
         if (reader := _READERS.get(self._kind)) is None:
             return

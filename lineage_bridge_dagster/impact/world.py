@@ -58,7 +58,7 @@ class NodeRef(NamedTuple):
         kind, separator, name = text.partition(" : ")
         if not separator or kind not in frozenset(NodeKind) or not name:
             raise LineageBridgeError(
-                f"{text!r} names no node.", hint=f"Write `<kind> : <name>`; kinds: {', '.join(NodeKind)}."
+                f"{text!r} is not a node.", hint=f"Write `<kind> : <name>`; kinds: {', '.join(NodeKind)}."
             )
         return cls(NodeKind(kind), name)
 
@@ -211,7 +211,7 @@ class World:
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise LineageBridgeError(
-                f"The file holds no world: {error!r}.",
+                f"The file is not a world: {error!r}.",
                 hint="Give a JSON object with topics, schemas, statements, connectors, tableflow and views.",
             ) from error
 

@@ -45,7 +45,7 @@ def test_a_world_is_read_from_json() -> None:
 
 
 def test_a_file_that_holds_no_world_is_refused() -> None:
-    with pytest.raises(LineageBridgeError, match="holds no world"):
+    with pytest.raises(LineageBridgeError, match="is not a world"):
         World.of_json({"schemas": [{"subject": "orders-value"}]})
 
 
@@ -86,5 +86,5 @@ def test_a_node_counts_with_its_gravest_effect() -> None:
 
 def test_the_text_of_a_node_is_read_back() -> None:
     assert NodeRef.parse("topic : orders") == ORDERS
-    with pytest.raises(LineageBridgeError, match="names no node"):
+    with pytest.raises(LineageBridgeError, match="is not a node"):
         NodeRef.parse("planet : earth")

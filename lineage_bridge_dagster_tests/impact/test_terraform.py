@@ -200,7 +200,7 @@ def test_changes(
         ),
         (
             resource("cluster_link", DELETE, {"link_name": "l"}, None),
-            "deleted, and what becomes of the topics",
+            "deleted, and the effect on the topics",
         ),
         (resource("kafka_topic", DELETE, topic(6), None, deposed="1a2b"), "failed replacement"),
     ],

@@ -45,7 +45,7 @@ def report(impact: Impact) -> str:
         room -= len(parts[-1]) + len(table)
     if mild:
         table = _table(mild, room // 2)
-        parts.append(_folded(f"{plural(len(mild), 'node')} with a new column or another type", table))
+        parts.append(_folded(f"{plural(len(mild), 'node')} with a new column or a different type", table))
         room -= len(table)
     if paths := _fitting((_path(effect) for effect in effects if len(effect.path) > 1), room):
         parts.append(_folded("How each is reached", "\n".join(paths)))

@@ -53,7 +53,7 @@ _PLURALS: Mapping[Verdict, str] = {
 #: What a person would do next, by what happens to which kind of node.
 _STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
     (Verdict.BREAKS, NodeKind.TOPIC): (
-        "Change the schema so that the registry takes it: give a new field a default, keep a field that is "
+        "Change the schema so that the registry accepts it: give a new field a default, keep a field that is "
         "required, or register an incompatible version under a new subject and topic."
     ),
     (Verdict.BREAKS, NodeKind.STATEMENT): (
@@ -65,7 +65,7 @@ _STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
         "change."
     ),
     (Verdict.BREAKS, NodeKind.GLUE): (
-        "Make the change one that Tableflow takes (a new optional field, a wider number), or write the new "
+        "Make the change one that Tableflow accepts (a new optional field, a wider number), or write the new "
         "records to a new topic with a table of its own."
     ),
     (
@@ -76,15 +76,15 @@ _STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
     (Verdict.LOSES_DATA, NodeKind.TOPIC): (
         "Find out who still needs the rows or the field, and keep it until they have moved on."
     ),
-    (Verdict.LOSES_DATA, NodeKind.STATEMENT): "Take the missing input out of the statement, or replace it.",
+    (Verdict.LOSES_DATA, NodeKind.STATEMENT): "Remove the missing input from the statement, or replace it.",
     (Verdict.LOSES_DATA, NodeKind.CONNECTOR): (
-        "Take the missing topic or field out of its configuration, or replace it."
+        "Remove the missing topic or field from its configuration, or replace it."
     ),
     (Verdict.LOSES_DATA, NodeKind.GLUE): (
-        "Tell the table's readers from when on values are missing; the rows of before stay."
+        "Tell the table's readers when values stop arriving; existing rows stay."
     ),
-    (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers from when on values are missing.",
-    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers from when on values are missing.",
+    (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers when values stop arriving.",
+    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers when values stop arriving.",
 }
 #: The same of the changed object itself.
 _OWN_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
@@ -97,26 +97,26 @@ _OWN_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
 #: The same of nodes to which no column decides: they lose rows, or all that they read.
 _ROW_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
     (Verdict.BREAKS, NodeKind.STATEMENT): (
-        "Before the change is made, replace the statement by one that does without what goes, or stop it."
+        "Before the change is made, replace the statement with one that does not need it, or stop it."
     ),
     (Verdict.LOSES_DATA, NodeKind.STATEMENT): (
-        "Leave it running: it goes on as soon as its input has rows again. Stop it if that is for good."
+        "Leave it running: it resumes as soon as its input has rows again. Stop it if they are gone for good."
     ),
     (Verdict.LOSES_DATA, NodeKind.CONNECTOR): (
-        "Leave it running: it goes on as soon as its input has rows again. Delete it if that is for good."
+        "Leave it running: it resumes as soon as its input has rows again. Delete it if they are gone for good."
     ),
     (Verdict.LOSES_DATA, NodeKind.TOPIC): (
-        "Tell whoever reads it from when on rows are missing, and restore what writes it."
+        "Tell its readers when rows stop arriving, and restore what writes it."
     ),
     (Verdict.LOSES_DATA, NodeKind.GLUE): (
-        "Tell the table's readers from when on rows are missing; those of before stay."
+        "Tell the table's readers when rows stop arriving; existing rows stay."
     ),
-    (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers from when on rows are missing.",
-    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers from when on rows are missing.",
+    (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers when rows stop arriving.",
+    (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers when rows stop arriving.",
 }
 _BY_VERDICT: Mapping[Verdict, str] = {
     Verdict.CHANGES_MEANING: (
-        "Tell the readers from when on the values differ, and compute again what has to be comparable."
+        "Tell its readers when the values start to differ, and recompute what must stay comparable."
     ),
     Verdict.CHANGES_TYPE: "Check casts and comparisons in what reads the column.",
     Verdict.GAINS_COLUMN: "Nothing has to be done; whoever wants the column has to select it.",

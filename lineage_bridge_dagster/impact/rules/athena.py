@@ -39,7 +39,7 @@ def _reactions(view: FlowJob, node: NodeRef, delta: NodeDelta) -> Iterator[NodeD
         case DeltaKind.ADDED | DeltaKind.TYPE:
             stale = next((column for column in columns if _shows(column, node, delta)), None)
             if stale is not None:
-                why = "one more column" if delta.kind is DeltaKind.ADDED else "a column of another type"
+                why = "one more column" if delta.kind is DeltaKind.ADDED else "a column of a different type"
                 name = delta.column if stale.name == STAR else stale.name
                 reason = f"the view is stale: its query gives {why} than it stores"
                 yield NodeDelta(DeltaKind.BROKEN, name, reason, path=delta.path)
@@ -77,7 +77,7 @@ def _uses(columns: Sequence[OutputColumn], node: NodeRef, name: str) -> bool:
 def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: NodeDelta) -> Iterator[NodeDelta]:
     lost = delta.kind is DeltaKind.NULLED
     if delta.column is None:
-        yield delta.at(None, reason="its rows are others")
+        yield delta.at(None, reason="its rows differ")
         return
     used = any(
         source.node == node and overlap(source.column, delta.column)

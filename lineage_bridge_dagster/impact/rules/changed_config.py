@@ -18,16 +18,16 @@ from lineage_bridge_dagster.impact.schema_diff import SchemaField
 from lineage_bridge_dagster.impact.world import NodeRef
 
 _ROWS: Mapping[str, str] = {
-    "insert.mode": "rows are written in another way",
-    "delete.enabled": "rows are deleted in another way",
-    "pk.mode": "rows are identified in another way",
-    "pk.fields": "rows are identified in another way",
-    "behavior.on.null.values": "records without a value are treated in another way",
-    "write.method": "rows are written in another way",
+    "insert.mode": "rows are written differently",
+    "delete.enabled": "rows are deleted differently",
+    "pk.mode": "rows are identified differently",
+    "pk.fields": "rows are identified differently",
+    "behavior.on.null.values": "records without a value are handled differently",
+    "write.method": "rows are written differently",
     "query": "other rows are read",
     "mode": "other rows are read",
     "message.key.columns": "records have other keys",
-    "skipped.operations": "other operations are captured",
+    "skipped.operations": "different operations are captured",
 }
 """Settings that decide on rows, or on all columns."""
 _INPUT_FORMATS = ("input.data.format", "value.converter", "input.key.format", "key.converter")
@@ -67,7 +67,7 @@ def config_deltas(
             yield before.node, NodeDelta(DeltaKind.ROWS_LOST, reason=f"{lost[0].name} is no longer read")
         rows = [why for key, why in _ROWS.items() if old.config.get(key) != new.config.get(key)]
         if _filters(old.config) != _filters(new.config):
-            rows.append("other records are left out")
+            rows.append("different records are filtered out")
         if rows:
             yield before.node, NodeDelta(DeltaKind.MEANING, None, rows[0])
         topics = [before.node] if old.is_source else sorted(before.inputs & after.inputs)
@@ -79,7 +79,7 @@ def config_deltas(
         elif any(old.config.get(key) != new.config.get(key) for key in _OUTPUT_FORMATS):
             yield (
                 before.node,
-                NodeDelta(DeltaKind.TYPE, None, "files are written in another format", "a", "b"),
+                NodeDelta(DeltaKind.TYPE, None, "files are written in a different format", "a", "b"),
             )
 
 
@@ -137,12 +137,12 @@ def _columns(
         masked = _masked(new.config, datasets, fields) ^ _masked(old.config, datasets, fields)
         after = {name: of for name, of in after.items() if not of.columns & left_out}
         for name in sorted(masked):
-            yield NodeDelta(DeltaKind.MEANING, name, f"{name} is masked in another way")
+            yield NodeDelta(DeltaKind.MEANING, name, f"{name} is masked differently")
     for name, of in before.items():
         if name not in after:
             yield NodeDelta(gone, name, f"{name} is left out")
         elif of.columns != after[name].columns:
-            yield NodeDelta(DeltaKind.MEANING, name, f"{name} comes from another field")
+            yield NodeDelta(DeltaKind.MEANING, name, f"{name} comes from a different field")
         elif of.how != after[name].how:
             if "cast" in f"{of.how} {after[name].how}":
                 yield NodeDelta(DeltaKind.TYPE, name, f"{name} has another type", of.how, after[name].how)

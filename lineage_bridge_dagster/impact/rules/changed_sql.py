@@ -119,7 +119,7 @@ def _casts(source: str, target: str) -> bool:
 
 def _differences(before: Output, after: Output, ages: bool) -> Iterator[NodeDelta]:
     if before.inputs != after.inputs:
-        yield NodeDelta(DeltaKind.MEANING, None, "it is made of other tables")
+        yield NodeDelta(DeltaKind.MEANING, None, "it is computed from different tables")
     rows: set[str] = set()
     for old in before.columns:
         new = after.column(old.name)
@@ -132,9 +132,9 @@ def _differences(before: Output, after: Output, ages: bool) -> Iterator[NodeDelt
         selecting = {role for role, _, is_row in changed if is_row}
         rows |= selecting
         if changed and not selecting:
-            yield NodeDelta(DeltaKind.MEANING, old.name, f"{old.name} is joined by another condition")
+            yield NodeDelta(DeltaKind.MEANING, old.name, f"{old.name} is joined on a different condition")
         elif old.formula != new.formula:
-            yield NodeDelta(DeltaKind.MEANING, old.name, f"{old.name} is computed in another way")
+            yield NodeDelta(DeltaKind.MEANING, old.name, f"{old.name} is computed differently")
         elif ages and is_aggregated(new):
             reason = f"{old.name} is computed again, from the records that its sources still have"
             yield NodeDelta(DeltaKind.MEANING, old.name, reason)
@@ -142,7 +142,7 @@ def _differences(before: Output, after: Output, ages: bool) -> Iterator[NodeDelt
         if before.column(new.name) is None:
             yield NodeDelta(DeltaKind.MEANING, new.name, f"{new.name} is written from now on")
     if rows:
-        yield NodeDelta(DeltaKind.MEANING, None, f"its rows are others: {', '.join(sorted(rows))} changed")
+        yield NodeDelta(DeltaKind.MEANING, None, f"its rows differ: {', '.join(sorted(rows))} changed")
 
 
 def _uses(column: OutputColumn) -> set[tuple[str, str, bool]]:

@@ -81,7 +81,7 @@ def sink_reaction(
                 reaction.add(own, lost)
             case DeltaKind.MEANING:
                 other = [(o.node, delta.at(name)) for o in outputs for name in targets or (None,)]
-                reaction.add(delta.at(delta.column, reason="passes on what has changed"), other)
+                reaction.add(delta.at(delta.column, reason="passes on the changed values"), other)
             case DeltaKind.ADDED if _takes_columns(config):
                 reaction.outputs += [(o.node, delta.at(name)) for o in outputs for name in targets]
             case DeltaKind.TYPE if delta.before != delta.after:

@@ -39,14 +39,14 @@ def statement_reaction(
     outputs = [output for output in job.outputs if topic in output.inputs]
     for delta in deltas:
         if delta.kind is DeltaKind.ROWS_LOST:
-            found = silent(outputs, delta, "runs on without new input")
+            found = silent(outputs, delta, "keeps running without new input")
             reaction.add(found.own[0], found.outputs)
         elif (delta.kind in _LOST and not delta.readable) or delta.kind in _OTHER:
             passed = [(output.node, each) for output in outputs for each in _passed(output, topic, delta)]
             if passed:
                 lost = delta.kind in _LOST
                 kind = DeltaKind.NULLED if lost else DeltaKind.MEANING
-                reason = f"{delta.column} reads as its default" if lost else "passes on what has changed"
+                reason = f"{delta.column} reads as its default" if lost else "passes on the changed values"
                 # In its own naming, a field of a row is the column that it is read into.
                 nested = delta.column is not None and "." in delta.column
                 name = passed[0][1].column if nested else delta.column
@@ -59,7 +59,7 @@ def _passed(output: Output, topic: NodeRef, delta: NodeDelta) -> Iterator[NodeDe
     lost = delta.kind in _LOST
     all_rows = NodeDelta(
         DeltaKind.ROWS_LOST if lost else DeltaKind.MEANING,
-        reason="its rows depend on what is lost" if lost else "its rows are others",
+        reason="its rows depend on what is lost" if lost else "its rows differ",
         path=delta.path,
     )
     if delta.column is None:
@@ -79,5 +79,5 @@ def _passed(output: Output, topic: NodeRef, delta: NodeDelta) -> Iterator[NodeDe
         elif "join" in roles and not names:
             names = [column.name]
         for name in names:
-            reason = f"{name} is NULL in new rows" if lost else f"{name} is made of what has changed"
+            reason = f"{name} is NULL in new rows" if lost else f"{name} is computed from changed values"
             yield NodeDelta(kind, name, reason, path=delta.path)

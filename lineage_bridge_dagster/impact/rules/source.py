@@ -28,7 +28,7 @@ def source_reaction(job: FlowJob, dataset: NodeRef, deltas: Sequence[NodeDelta])
             reaction.add(found.own[0], found.outputs)
         elif delta.kind in _COLUMNS:
             passed = [(output.node, delta) for output in outputs]
-            reaction.add(delta.at(delta.column, reason="passes on what has changed"), passed)
+            reaction.add(delta.at(delta.column, reason="passes on the changed values"), passed)
         elif delta.kind in (DeltaKind.ADDED, DeltaKind.TYPE):
             reaction.outputs += [(output.node, delta) for output in outputs]
     return reaction

@@ -89,7 +89,7 @@ def _problem(table: TableflowTable, delta: NodeDelta) -> str:
                 return ""
             return f"{delta.column} is not optional, and older rows have no value for it: {stops}"
         case DeltaKind.TYPE if not is_promotion(delta.before, delta.after):
-            return f"{delta.before} to {delta.after} is no promotion of Iceberg's: {stops}"
+            return f"{delta.before} to {delta.after} is not a type promotion that Iceberg allows: {stops}"
         case DeltaKind.REQUIRED if not (delta.default and delta.after.startswith(_CONTAINERS)):
             return f"{delta.column} changes from nullable to non-nullable: {stops}"
         case DeltaKind.UNREADABLE:
