@@ -100,10 +100,10 @@ _ROW_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
         "Before the change is made, replace the statement with one that does not need it, or stop it."
     ),
     (Verdict.LOSES_DATA, NodeKind.STATEMENT): (
-        "Leave it running: it resumes as soon as its input has rows again. Stop it if they are gone for good."
+        "Leave it running: it resumes as soon as its input has rows again. Stop it if it never will."
     ),
     (Verdict.LOSES_DATA, NodeKind.CONNECTOR): (
-        "Leave it running: it resumes as soon as its input has rows again. Delete it if they are gone for good."
+        "Leave it running: it resumes as soon as its input has rows again. Delete it if it never will."
     ),
     (Verdict.LOSES_DATA, NodeKind.TOPIC): (
         "Tell its readers when rows stop arriving, and restore what writes it."
