@@ -130,6 +130,11 @@ def test_every_image_and_link_target_exists(page: Path) -> None:
         assert (page.parent / image).stat().st_size < 250_000, image
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_is_text_that_every_viewer_shows(page: Path) -> None:
+    assert re.findall(r"[^\n -\ud7ff\ue000-\U0010ffff]", page.read_text()) == []
+
+
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [page.name for page in PAGES[1:] if f"({page.relative_to(ROOT)})" not in readme] == []

@@ -112,8 +112,7 @@ def described(path: tuple[str, ...], name: str, field: FieldInfo, inner: type[Ya
     default = (_setting(path, name) or field).get_default(call_default_factory=True)
     if default in (None, "", [], {}, PydanticUndefined):
         return text
-    # A default with spaces, such as a cron expression, stays on one line.
-    return f"{text} Default: {_scalar(default).replace(' ', _NO_BREAK)}."
+    return f"{text} Default: {_scalar(default)}."
 
 
 def _value(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
@@ -177,5 +176,7 @@ def _setting(path: tuple[str, ...], name: str) -> FieldInfo | None:
 
 def _comment(text: str, indent: str) -> Iterator[str]:
     prefix = f"{indent}# "
+    # A default with spaces, such as a cron expression, stays on one line.
+    text = re.sub(r"(?<= Default: ).*", lambda default: default[0].replace(" ", _NO_BREAK), text)
     for line in textwrap.wrap(text, _WIDTH, initial_indent=prefix, subsequent_indent=prefix):
         yield line.replace(_NO_BREAK, " ")
