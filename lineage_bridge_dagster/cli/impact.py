@@ -208,7 +208,7 @@ def _analyze(
     if world is not None:
         document = read_json(world)
         if not isinstance(document, dict):
-            raise ConfigurationError(f"{world} holds no world.", hint="Give a JSON object.")
+            raise ConfigurationError(f"{world} is not a world.", hint="Give a JSON object.")
         known = World.of_json(document.get("world", document))
         known = replace(
             known,

@@ -69,7 +69,7 @@ class GivenChanges:
             document = document.get("change", document)
         for each in document if isinstance(document, list) else [document]:
             if not isinstance(each, Mapping):
-                raise ConfigurationError(f"{path} holds no change: {each!r}.", hint="Give a JSON object.")
+                raise ConfigurationError(f"{path} is not a change: {each!r}.", hint="Give a JSON object.")
             self.add_document(each)
         self.files.append(str(path))
 

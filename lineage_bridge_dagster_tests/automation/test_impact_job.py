@@ -84,7 +84,7 @@ def test_run_that_may_fail_fails_over_an_api_that_was_not_read(
     ("changes", "fail_on", "message"),
     [
         ([], "never", "No change is given."),
-        ([{"kind": "drip"}], "never", "'drip' is no kind of change."),
+        ([{"kind": "drip"}], "never", "'drip' is not a kind of change."),
         ([DROP], "break", "Did you mean breaks?"),
     ],
 )

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 #: Timeout in milliseconds for a run, including its time in the queue and the start of its process.
 RUN_TIMEOUT = 180_000
@@ -107,13 +108,20 @@ class DagsterPages:
             row.scroll_into_view_if_needed()
             on_visible()
             return row.inner_text()
-        more.click()
+        text = self._dialog_text(more, on_visible)
+        expect(self.page.get_by_role("dialog")).to_have_count(0)
+        return text
+
+    @retry(retry=retry_if_exception_type(TimeoutError), stop=stop_after_attempt(3), reraise=True)
+    def _dialog_text(self, opener: Locator, on_visible: Callable[[], None]) -> str:
+        """Open a dialog, return its text and close it; try again if a refresh of the page closes it."""
+        opener.click()
         dialog = self.page.get_by_role("dialog")
-        expect(dialog.get_by_text("Close", exact=True)).to_be_visible()
-        text = dialog.inner_text()
+        close = dialog.get_by_text("Close", exact=True)
+        close.wait_for()
+        text = dialog.inner_text(timeout=5_000)
         on_visible()
-        dialog.get_by_text("Close", exact=True).click()
-        expect(dialog).to_have_count(0)
+        close.click(timeout=5_000)
         return text
 
 
