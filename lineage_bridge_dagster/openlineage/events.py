@@ -20,6 +20,7 @@ from lineage_bridge_dagster.lineage.columns import (
     uses_of,
 )
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.downstream import DownstreamIndex
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
 from lineage_bridge_dagster.lineage.nodes import ProcessNode, TableflowNode, TopicNode
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
@@ -31,7 +32,7 @@ from lineage_bridge_dagster.openlineage.facets import (
     dataset_facets,
     job_facets,
 )
-from lineage_bridge_dagster.openlineage.names import dataset_name, job_name
+from lineage_bridge_dagster.openlineage.names import OpenLineageName, dataset_name, job_name
 
 Event = dict[str, Any]
 
@@ -68,21 +69,47 @@ class _Events:
         self._columns = ColumnIndex(graph, self._upstream.direct)
         found = ((node.node_id, dataset_name(node, account=account)) for node in graph.nodes.values())
         self._names: Names = {node_id: name for node_id, name in found if name is not None}
-        self._written: dict[str, list[str]] = {}
-        for target, sources in self._upstream.direct.items():
-            for source in sources:
-                self._written.setdefault(source, []).append(target)
+        self._written = DownstreamIndex.of(self._upstream).direct
 
     def all(self) -> Iterator[Event]:
         for node in self._graph.nodes.values():
-            if isinstance(node, ProcessNode | TableflowNode):
-                for target in self._written.get(node.node_id, ()):
-                    if target in self._names:
-                        yield self._event(node, self._graph.nodes[target], self._inputs(node, target))
+            if isinstance(node, ProcessNode):
+                yield from self._of_process(node)
+            elif isinstance(node, TableflowNode):
+                for target, name in self._outputs(node):
+                    inputs = self._inputs(node, target.node_id)
+                    topics = [self._graph.nodes[source] for source in inputs]
+                    yield self._event(node, name, target, inputs, self._columns.table(target, topics))
             elif isinstance(node, TopicNode):
                 for source in self._upstream.direct.get(node.node_id, ()):
                     if (source, node.node_id, EdgeType.TRANSFORMS) in self._graph.edges:
-                        yield self._event(node, node, [source])
+                        flows = self._columns.topic(node.node_id).values()
+                        yield self._event(node, job_name(node), node, [source], flows)
+
+    def _of_process(self, process: ProcessNode) -> Iterator[Event]:
+        # Grouped once: a connector may have thousands of outputs.
+        flows: dict[str, list[ColumnFlow]] = {}
+        for flow in flows_of(process):
+            flows.setdefault(flow.column.node_id, []).append(flow)
+        uses: dict[str, list[ColumnUses]] = {}
+        for use in uses_of(process):
+            uses.setdefault(use.output, []).append(use)
+        for target, name in self._outputs(process):
+            key = target.node_id
+            inputs = self._inputs(process, key)
+            yield self._event(process, name, target, inputs, flows.get(key, ()), uses.get(key, ()))
+
+    def _outputs(self, process: Node) -> list[tuple[Node, OpenLineageName]]:
+        """The datasets that a process writes, with the job of each: an event has one set of inputs."""
+        own = job_name(process)
+        written = [target for target in self._written.get(process.node_id, ()) if target in self._names]
+        return [
+            (
+                self._graph.nodes[target],
+                own if len(written) == 1 else own._replace(name=f"{own.name}.{self._names[target].name}"),
+            )
+            for target in written
+        ]
 
     def _inputs(self, process: Node, target: str) -> list[str]:
         """What an output is made of: all that its process reads, unless the graph tells less."""
@@ -91,10 +118,17 @@ class _Events:
         read = self._upstream.direct.get(process.node_id, ())
         return [source for source in (read if known is None else known) if source in self._names]
 
-    def _event(self, job: Node, target: Node, inputs: Sequence[str]) -> Event:
+    def _event(
+        self,
+        process: Node,
+        job: OpenLineageName,
+        target: Node,
+        inputs: Sequence[str],
+        flows: Iterable[ColumnFlow],
+        uses: Iterable[ColumnUses] = (),
+    ) -> Event:
         names = {source: self._names[source] for source in inputs}
-        flows, uses = self._flows(job, target, inputs)
-        own, written = job_name(job), self._names[target.node_id]
+        written = self._names[target.node_id]
         outputs = [
             {
                 **written._asdict(),
@@ -106,42 +140,24 @@ class _Events:
             for source, name in names.items()
         ]
         content = {
-            "job": {
-                "namespace": own.namespace,
-                # A job with several outputs is one for each: an event has one set of inputs for all outputs.
-                "name": own.name if self._is_only(job, target) else f"{own.name}.{written.name}",
-                "facets": job_facets(job),
-            },
+            "job": {**job._asdict(), "facets": job_facets(process)},
             "inputs": read,
             "outputs": outputs,
         }
         return {
             "eventTime": self._time,
-            "eventType": _TYPES.get(self._state(job), "RUNNING"),
+            "eventType": _TYPES.get(_state(process), "RUNNING"),
             "run": {"runId": str(uuid.uuid5(_RUNS, _digest(content)))},
             **content,
             "producer": PRODUCER,
             "schemaURL": EVENT_SCHEMA,
         }
 
-    def _is_only(self, job: Node, target: Node) -> bool:
-        return job is target or sum(each in self._names for each in self._written.get(job.node_id, ())) == 1
 
-    def _state(self, job: Node) -> str:
-        if isinstance(job, TableflowNode):
-            return job.phase.upper()
-        return job.text("phase").upper() or job.text("state").upper()
-
-    def _flows(
-        self, job: Node, target: Node, inputs: Sequence[str]
-    ) -> tuple[Iterable[ColumnFlow], Iterable[ColumnUses]]:
-        if isinstance(job, ProcessNode):
-            written = [flow for flow in flows_of(job) if flow.column.node_id == target.node_id]
-            return written, [use for use in uses_of(job) if use.output == target.node_id]
-        if isinstance(job, TableflowNode):
-            topics = [self._graph.nodes[source] for source in inputs]
-            return self._columns.table(target, topics), ()
-        return self._columns.topic(target.node_id).values(), ()
+def _state(process: Node) -> str:
+    if isinstance(process, TableflowNode):
+        return process.phase.upper()
+    return process.text("phase").upper() or process.text("state").upper()
 
 
 def _digest(content: object) -> str:
