@@ -37,9 +37,9 @@ class Config:
     def __contains__(self, key: str) -> bool:
         return bool(self._values.get(key))
 
-    def is_blank(self, key: str) -> bool:
-        """Whether a key is given, but without a value: a default that a connector may take does not apply."""
-        return self._values.get(key) == ""
+    def given(self, key: str, default: str) -> str:
+        """The value of a key, for which the default stands if it is absent, but not if it is blank."""
+        return self._values.get(key, default)
 
     def keys(self) -> Iterator[str]:
         """The keys that have a value."""

@@ -122,7 +122,7 @@ def dynamodb(table: SinkDataset) -> Iterator[WrittenColumn]:
     keys: dict[str, WrittenColumn] = {}
     for setting, default in (("aws.dynamodb.pk.hash", "partition"), ("aws.dynamodb.pk.sort", "offset")):
         # An empty sort key, unlike an absent one, is none.
-        given = config.get(setting, default="" if config.is_blank(setting) else default)
+        given = config.given(setting, default)
         reference, _, alias = given.partition(":")
         side, *path = reference.split(".")
         name = alias or reference.rpartition(".")[2]

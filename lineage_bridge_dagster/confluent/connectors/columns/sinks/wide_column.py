@@ -55,17 +55,8 @@ def _default(table: SinkDataset, google: bool) -> tuple[str, str]:
     config = table.config
     if not google:
         return config.get("default.column.family"), config.get("default.column.qualifier")
-    family = (
-        ""
-        if config.is_blank("default.column.family")
-        else config.get("default.column.family", default="${topic}")
-    )
-    qualifier = (
-        ""
-        if config.is_blank("default.column.qualifier")
-        else config.get("default.column.qualifier", default="KAFKA_VALUE")
-    )
-    return family.replace("${topic}", table.topic), qualifier
+    family = config.given("default.column.family", "${topic}").replace("${topic}", table.topic)
+    return family, config.given("default.column.qualifier", "KAFKA_VALUE")
 
 
 def _row_key(config: Config, key: RecordNode | None) -> WrittenColumn:
