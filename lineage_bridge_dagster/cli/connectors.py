@@ -36,12 +36,14 @@ def connectors(file: Path, as_json: bool, jsonl: bool) -> None:
       curl -s localhost:8083/connectors/pg/config | lineage-bridge connectors --json
       lineage-bridge connectors --jsonl configs.jsonl > lineage.jsonl
     """
-    from lineage_bridge_dagster.confluent.connectors.columns.report import connector_report, report_lines
+    from lineage_bridge_dagster.confluent.connectors.columns.report import connector_report
     from lineage_bridge_dagster.errors import ConfigurationError
     from lineage_bridge_dagster.lineage.files import read_json, read_text
+    from lineage_bridge_dagster.lineage.json_lines import answer_lines
 
     if jsonl:
-        for line in report_lines(read_text(file).splitlines()):
+        lines = read_text(file).splitlines()
+        for line in answer_lines(lines, lambda document: connector_report(document).to_json()):
             click.echo(line)
         return
     document = read_json(file)

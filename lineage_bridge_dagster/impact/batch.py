@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
-from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.impact.analysis import impact
 from lineage_bridge_dagster.impact.files import read_case
 from lineage_bridge_dagster.impact.render.json_report import report
+from lineage_bridge_dagster.lineage.json_lines import answer_lines
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
@@ -28,16 +28,9 @@ def report_lines(lines: Iterable[str]) -> Iterator[str]:
                 parsers.append(stack.enter_context(FlinkSqlParser()))
             return list(parsers[0].parse_trees(texts))
 
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            name: object = number
-            try:
-                document = json.loads(line)
-                name = document.get("id", number) if isinstance(document, dict) else number
-                world, changes = read_case(document)
-                found = impact(world, changes.changes, parse)
-                result = report(replace(found, gaps=(*changes.gaps, *found.gaps)))
-            except (LineageBridgeError, ValueError) as error:
-                result = {"error": str(error)}
-            yield json.dumps({"id": name, **result}, ensure_ascii=False)
+        def answer(document: Any) -> dict[str, Any]:
+            world, changes = read_case(document)
+            found = impact(world, changes.changes, parse)
+            return report(replace(found, gaps=(*changes.gaps, *found.gaps)))
+
+        yield from answer_lines(lines, answer)

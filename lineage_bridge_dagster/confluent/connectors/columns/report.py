@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,24 +110,6 @@ def topic_schemas(
         if owner is not None:
             by_record.setdefault((owner, "value"), schema)
     return {**by_record, **found}
-
-
-def report_lines(lines: Iterable[str]) -> Iterator[str]:
-    """A report for each line that is not empty, with its `id`, in the same order.
-
-    That of a line that is not understood is `{"id", "error"}`.
-    """
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        name: object = number
-        try:
-            document = json.loads(line)
-            name = document.get("id", number) if isinstance(document, dict) else number
-            result = connector_report(document).to_json()
-        except (LineageBridgeError, ValueError) as error:
-            result = {"error": str(error)}
-        yield json.dumps({"id": name, **result}, ensure_ascii=False)
 
 
 def _schema(document: Mapping[str, Any]) -> RegisteredSchema:
