@@ -42,8 +42,7 @@ def connectors(file: Path, as_json: bool, jsonl: bool) -> None:
     from lineage_bridge_dagster.lineage.json_lines import answer_lines
 
     if jsonl:
-        lines = read_text(file).splitlines()
-        for line in answer_lines(lines, lambda document: connector_report(document).to_json()):
+        for line in answer_lines(read_text(file), lambda document: connector_report(document).to_json()):
             click.echo(line)
         return
     document = read_json(file)

@@ -117,7 +117,7 @@ def impact(
         from lineage_bridge_dagster.impact.batch import report_lines
         from lineage_bridge_dagster.lineage.files import read_text
 
-        _write("".join(f"{line}\n" for line in report_lines(read_text(jsonl).splitlines())), output)
+        _write("".join(f"{line}\n" for line in report_lines(read_text(jsonl))), output)
         return
     if world is not None and (environment or cluster):
         raise click.UsageError("--environment and --cluster choose in a discovery: a --world is one cluster.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 
 
-def report_lines(lines: Iterable[str]) -> Iterator[str]:
+def report_lines(text: str) -> Iterator[str]:
     """A report for each line `{"id", "world", "change"}` that is not empty, with its `id`, in the same order.
 
     One JVM parses the SQL of all. The report of a line that is not understood is `{"id", "error"}`.
@@ -33,4 +33,4 @@ def report_lines(lines: Iterable[str]) -> Iterator[str]:
             found = impact(world, changes.changes, parse)
             return report(replace(found, gaps=(*changes.gaps, *found.gaps)))
 
-        yield from answer_lines(lines, answer)
+        yield from answer_lines(text, answer)
