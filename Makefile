@@ -26,7 +26,7 @@ endif
 # How many of the slowest tests `make test` lists.
 SLOWEST ?= 25
 # The Java archives that a target needs; a first setup downloads them after the packages.
-ARCHIVES := spark kafka flink rest
+ARCHIVES := spark kafka flink rest openlineage
 CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
 .PHONY: help python setup java jars check test room browser screenshots demo down clean lock

@@ -19,7 +19,12 @@ def export() -> None:
 @export.command()
 @graph_option
 @output_option
-@click.option("--account", default="", metavar="ID", help="The AWS account of Glue tables that tell none.")
+@click.option(
+    "--account",
+    default="",
+    metavar="ID",
+    help="The AWS account of Glue tables that tell none; by default that of the others.",
+)
 def openlineage(graph: Path | None, output: Path | None, account: str) -> None:
     """Write a run event of OpenLineage for each process and output, one JSON line per event.
 
@@ -34,9 +39,12 @@ def openlineage(graph: Path | None, output: Path | None, account: str) -> None:
     """
     import json
 
+    from lineage_bridge_dagster.lineage.sql_policy import limited
     from lineage_bridge_dagster.openlineage.events import events
+    from lineage_bridge_dagster.settings import Settings
 
-    discovery = load_or_discover(graph)
+    # A file may have been written with another setting.
+    discovery = limited(load_or_discover(graph), Settings.from_env(groups=["push"]).push.sql)
     lines = (json.dumps(event, ensure_ascii=False) for event in events(discovery, account=account))
     if output is None:
         for line in lines:

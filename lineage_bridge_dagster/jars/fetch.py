@@ -29,7 +29,7 @@ from lineage_bridge_dagster.text import ReportLine
 if TYPE_CHECKING:
     from filelock import FileLock
 
-Need = Literal["spark", "kafka", "flink", "rest", "connect"]
+Need = Literal["spark", "kafka", "flink", "rest", "openlineage", "connect"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 
 IVY_FILE = Path(__file__).with_name("ivy.xml")

@@ -22,7 +22,7 @@ from lineage_bridge_dagster.lineage.columns import (
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.downstream import DownstreamIndex
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
-from lineage_bridge_dagster.lineage.nodes import ProcessNode, TableflowNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, ProcessNode, TableflowNode, TopicNode
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster.openlineage.facets import (
     EVENT_SCHEMA,
@@ -30,6 +30,7 @@ from lineage_bridge_dagster.openlineage.facets import (
     Names,
     column_lineage,
     dataset_facets,
+    fed_by,
     job_facets,
 )
 from lineage_bridge_dagster.openlineage.names import OpenLineageName, dataset_name, job_name
@@ -55,7 +56,7 @@ def events(discovery: Discovery, *, account: str = "") -> Iterator[Event]:
 
     Args:
         discovery: The discovery.
-        account: The AWS account of Glue tables that do not tell theirs.
+        account: The AWS account of Glue tables that do not tell theirs; by default that of all others.
     """
     yield from _Events(discovery, account).all()
 
@@ -67,6 +68,7 @@ class _Events:
         self._time = discovery.discovered_at or "1970-01-01T00:00:00Z"
         self._upstream = UpstreamIndex.of(graph)
         self._columns = ColumnIndex(graph, self._upstream.direct)
+        account = account or home_account(graph)
         found = ((node.node_id, dataset_name(node, account=account)) for node in graph.nodes.values())
         self._names: Names = {node_id: name for node_id, name in found if name is not None}
         self._written = DownstreamIndex.of(self._upstream).direct
@@ -82,9 +84,11 @@ class _Events:
                     yield self._event(node, name, target, inputs, self._columns.table(target, topics))
             elif isinstance(node, TopicNode):
                 for source in self._upstream.direct.get(node.node_id, ()):
-                    if (source, node.node_id, EdgeType.TRANSFORMS) in self._graph.edges:
+                    edge = self._graph.edges.get((source, node.node_id, EdgeType.TRANSFORMS))
+                    if edge is not None:
                         flows = self._columns.topic(node.node_id).values()
-                        yield self._event(node, job_name(node), node, [source], flows)
+                        state = str(edge.attributes.get("mirror_status") or "")
+                        yield self._event(node, job_name(node), node, [source], flows, state=state)
 
     def _of_process(self, process: ProcessNode) -> Iterator[Event]:
         # Grouped once: a connector may have thousands of outputs.
@@ -126,17 +130,14 @@ class _Events:
         inputs: Sequence[str],
         flows: Iterable[ColumnFlow],
         uses: Iterable[ColumnUses] = (),
+        state: str | None = None,
     ) -> Event:
         names = {source: self._names[source] for source in inputs}
         written = self._names[target.node_id]
-        outputs = [
-            {
-                **written._asdict(),
-                "facets": {**dataset_facets(target), **column_lineage(flows, uses, names)},
-            }
-        ]
+        facets = {**dataset_facets(target, written), **fed_by(names.values())}
+        outputs = [{**written._asdict(), "facets": {**facets, **column_lineage(flows, uses, names)}}]
         read = [
-            {**name._asdict(), "facets": dataset_facets(self._graph.nodes[source])}
+            {**name._asdict(), "facets": dataset_facets(self._graph.nodes[source], name)}
             for source, name in names.items()
         ]
         content = {
@@ -146,7 +147,7 @@ class _Events:
         }
         return {
             "eventTime": self._time,
-            "eventType": _TYPES.get(_state(process), "RUNNING"),
+            "eventType": _TYPES.get((_state(process) if state is None else state).upper(), "RUNNING"),
             "run": {"runId": str(uuid.uuid5(_RUNS, _digest(content)))},
             **content,
             "producer": PRODUCER,
@@ -154,10 +155,17 @@ class _Events:
         }
 
 
+def home_account(graph: Graph) -> str:
+    """The AWS account of the Glue tables at home that tell one; empty if they tell several."""
+    tables = (node for node in graph.nodes.values() if isinstance(node, GlueTableNode))
+    accounts = {table.catalog_id for table in tables if table.catalog_id and table.shown_place.is_home}
+    return accounts.pop() if len(accounts) == 1 else ""
+
+
 def _state(process: Node) -> str:
     if isinstance(process, TableflowNode):
-        return process.phase.upper()
-    return process.text("phase").upper() or process.text("state").upper()
+        return process.phase
+    return process.text("phase") or process.text("state")
 
 
 def _digest(content: object) -> str:

@@ -6,20 +6,22 @@ Source: https://openlineage.io/spec, core 2-0-2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from lineage_bridge_dagster.lineage.columns import ColumnFlow, ColumnUses, How
+from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import (
     DatasetNode,
     Field,
     FlinkNode,
     GlueTableNode,
+    IcebergTableNode,
     KsqlNode,
     TableflowNode,
     TopicNode,
 )
-from lineage_bridge_dagster.openlineage.names import OpenLineageName, split_name
+from lineage_bridge_dagster.openlineage.names import OpenLineageName, other_names
 
 PRODUCER = "https://pypi.org/project/lineage-bridge-dagster"
 """Who makes the events."""
@@ -45,22 +47,33 @@ _INDIRECT: Mapping[str, str] = {
 Names = Mapping[str, OpenLineageName]
 
 
-def dataset_facets(node: Node) -> dict[str, Any]:
-    """What is known of a dataset: its schema, owners, tags and other names."""
-    found: dict[str, Any] = {}
+def dataset_facets(node: Node, name: OpenLineageName) -> dict[str, Any]:
+    """What is known of a dataset: its schema, documentation, owners, tags, catalog and other names.
+
+    Args:
+        node: The dataset.
+        name: Its name.
+    """
+    found = _shared_facets(node, "Dataset")
     if fields := _fields(node):
         found["schema"] = _facet("1-2-0", "SchemaDatasetFacet", fields=[_field(each) for each in fields])
-    if node.owners:
-        owners = [{"name": owner, "type": "OWNER"} for owner in node.owners]
-        found["ownership"] = _facet("1-0-1", "OwnershipDatasetFacet", owners=owners)
-    if node.tags:
-        tags = [{"key": tag, "value": "true", "source": "CONFLUENT"} for tag in node.tags]
-        found["tags"] = _facet("1-0-0", "TagsDatasetFacet", tags=tags)
-    if isinstance(node, GlueTableNode) and "://" in node.storage_location:
-        location = split_name(node.storage_location.rstrip("/"))
-        identifier = {"namespace": location.namespace, "name": location.name, "type": "LOCATION"}
-        found["symlinks"] = _facet("1-0-1", "SymlinksDatasetFacet", identifiers=[identifier])
+    if isinstance(node, GlueTableNode):
+        if text := split_description(node.description)[0].strip():
+            found["documentation"] = _facet("1-1-0", "DocumentationDatasetFacet", description=text)
+        framework = str(node.parameters.get("table_type") or "").lower() or "hive"
+        found["catalog"] = _catalog(framework, "glue", name.namespace.rpartition(":")[2] or "glue")
+    elif isinstance(node, IcebergTableNode):
+        found["catalog"] = _catalog("iceberg", "rest", node.catalog)
+    if others := other_names(node, name):
+        identifiers = [{**other._asdict(), "type": kind} for other, kind in others]
+        found["symlinks"] = _facet("1-0-1", "SymlinksDatasetFacet", identifiers=identifiers)
     return found
+
+
+def fed_by(inputs: Iterable[OpenLineageName]) -> dict[str, Any]:
+    """The facet of the datasets that an output is made of; without any, it has no known source."""
+    sources = [{**name._asdict(), "type": "DATASET"} for name in inputs]
+    return {"lineage": _facet("1-0-0", "LineageDatasetFacet", file="LineageFacet", inputs=sources)}
 
 
 def column_lineage(flows: Iterable[ColumnFlow], uses: Iterable[ColumnUses], names: Names) -> dict[str, Any]:
@@ -96,12 +109,12 @@ def column_lineage(flows: Iterable[ColumnFlow], uses: Iterable[ColumnUses], name
             fields[use.column]["inputFields"] += found
     if not fields and not everything:
         return {}
-    dataset = {"dataset": everything} if everything else {}
+    dataset: dict[str, Any] = {"dataset": everything} if everything else {}
     return {"columnLineage": _facet("1-2-0", "ColumnLineageDatasetFacet", fields=fields, **dataset)}
 
 
 def job_facets(node: Node) -> dict[str, Any]:
-    """What is known of a job: its type, SQL and owners."""
+    """What is known of a job: its type, SQL, documentation, owners and tags."""
     match node:
         case FlinkNode():
             integration, dialect = "FLINK", "flink"
@@ -117,10 +130,26 @@ def job_facets(node: Node) -> dict[str, Any]:
     found = {"jobType": _facet("2-0-4", "JobTypeJobFacet", **kind)}
     if dialect and node.sql:
         found["sql"] = _facet("1-1-0", "SQLJobFacet", query=node.sql, dialect=dialect)
-    if node.owners and not isinstance(node, TopicNode):
+    if isinstance(node, TopicNode):
+        return found
+    if node.connector_class:
+        found["documentation"] = _facet("1-1-0", "DocumentationJobFacet", description=node.connector_class)
+    return found | _shared_facets(node, "Job")
+
+
+def _shared_facets(node: Node, of: Literal["Dataset", "Job"]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if node.owners:
         owners = [{"name": owner, "type": "OWNER"} for owner in node.owners]
-        found["ownership"] = _facet("1-0-1", "OwnershipJobFacet", owners=owners)
+        found["ownership"] = _facet("1-0-1", f"Ownership{of}Facet", owners=owners)
+    if node.tags:
+        tags = [{"key": tag, "value": "true", "source": "CONFLUENT"} for tag in node.tags]
+        found["tags"] = _facet("1-0-0", f"Tags{of}Facet", tags=tags)
     return found
+
+
+def _catalog(framework: str, kind: str, name: str) -> dict[str, Any]:
+    return _facet("1-1-0", "CatalogDatasetFacet", framework=framework, type=kind, name=name)
 
 
 def _fields(node: Node) -> Sequence[Field]:
@@ -146,9 +175,9 @@ def _input(name: OpenLineageName, field: str, kind: str, subtype: str | None) ->
     }
 
 
-def _facet(version: str, name: str, **values: Any) -> dict[str, Any]:
+def _facet(version: str, name: str, /, *, file: str = "", **values: Any) -> dict[str, Any]:
     return {
         "_producer": PRODUCER,
-        "_schemaURL": f"{_SPEC}/facets/{version}/{name}.json#/$defs/{name}",
+        "_schemaURL": f"{_SPEC}/facets/{version}/{file or name}.json#/$defs/{name}",
         **values,
     }

@@ -37,7 +37,7 @@ def dataset_name(node: Node, *, account: str = "") -> OpenLineageName | None:
     """
     match node:
         case TopicNode():
-            return OpenLineageName(kafka_namespace(node), node.qualified_name)
+            return OpenLineageName(kafka_namespaces(node)[0], node.qualified_name)
         case GlueTableNode():
             place = node.shown_place
             arn = f"arn:aws:glue:{node.aws_region}:{node.catalog_id or account}"
@@ -49,19 +49,41 @@ def dataset_name(node: Node, *, account: str = "") -> OpenLineageName | None:
     return None
 
 
-def kafka_namespace(topic: TopicNode) -> str:
-    """`kafka://host:port` of the first bootstrap server by name; the cluster's id if none is known."""
-    servers = sorted(
-        server for part in topic.bootstrap_endpoint.split(",") if (server := _PROTOCOL.sub("", part.strip()))
-    )
-    if not servers:
-        return f"kafka://{topic.cluster_id or 'unknown'}"
-    host, separator, port = servers[0].rpartition(":")
-    return (
-        f"kafka://{servers[0]}"
-        if separator and port.isdecimal()
-        else f"kafka://{host + port}:{_DEFAULT_PORT}"
-    )
+def other_names(node: Node, name: OpenLineageName) -> list[tuple[OpenLineageName, str]]:
+    """The names by which others may know a dataset, each with the kind of name.
+
+    A topic is known by each of its bootstrap servers, and a table by its location. A Glue table has its own
+    name once more as `TABLE`: DataHub's converter takes only a symlink of this kind for a table of Glue.
+
+    Args:
+        node: The dataset.
+        name: Its name.
+    """
+    if isinstance(node, TopicNode):
+        namespaces = kafka_namespaces(node)
+        return [(OpenLineageName(other, name.name), "TOPIC") for other in namespaces[1:]]
+    if not isinstance(node, GlueTableNode | IcebergTableNode):
+        return []
+    found = [(name, "TABLE")] if isinstance(node, GlueTableNode) else []
+    if "://" in node.storage_location:
+        found.append((split_name(node.storage_location.rstrip("/")), "LOCATION"))
+    return found
+
+
+def kafka_namespaces(topic: TopicNode) -> list[str]:
+    """`kafka://host:port` of each bootstrap server, by name; the cluster's id if none is known.
+
+    The first is the topic's own, so that lists in any order agree.
+    """
+    parts = topic.bootstrap.split(",")
+    servers = sorted({server for part in parts if (server := _PROTOCOL.sub("", part.strip()))})
+    return [_with_port(server) for server in servers] or [f"kafka://{topic.cluster_id or 'unknown'}"]
+
+
+def _with_port(server: str) -> str:
+    host, separator, port = server.rpartition(":")
+    known = separator and port.isdecimal()
+    return f"kafka://{server}" if known else f"kafka://{host + port}:{_DEFAULT_PORT}"
 
 
 def split_name(name: str) -> OpenLineageName:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -135,11 +136,66 @@ def test_columns_have_their_transformations_and_those_of_unknown_sources_are_lef
     assert [field["name"] for field in facets["schema"]["fields"]] == ["id", "amount"]
 
 
-def test_table_has_its_columns_and_its_location() -> None:
-    facets = by_job(shop())["tableflow.clean"]["outputs"][0]["facets"]
+def test_table_has_its_columns_catalog_documentation_and_the_names_that_others_know_it_by() -> None:
+    w = shop()
+    table = next(n for n in w.graph.nodes if n.startswith("aws:"))
+    set_attributes(
+        w,
+        table,
+        description="Orders of the shop\n\nUpstream lineage:\n- topic: clean\nManaged by LineageBridge",
+        parameters={"table_type": "ICEBERG"},
+    )
+    facets = by_job(w)["tableflow.clean"]["outputs"][0]["facets"]
     assert facets["columnLineage"]["fields"].keys() == {"id", "amount"}
-    (location,) = facets["symlinks"]["identifiers"]
-    assert location == {"namespace": "s3://bucket", "name": f"{EAST}/clean", "type": "LOCATION"}
+    assert facets["documentation"]["description"] == "Orders of the shop"
+    catalog = {key: value for key, value in facets["catalog"].items() if not key.startswith("_")}
+    assert catalog == {"framework": "iceberg", "type": "glue", "name": "123456789012"}
+    assert facets["symlinks"]["identifiers"] == [
+        {"namespace": GLUE, "name": f"table/{EAST}/clean", "type": "TABLE"},
+        {"namespace": "s3://bucket", "name": f"{EAST}/clean", "type": "LOCATION"},
+    ]
+
+
+def test_output_says_what_it_is_made_of_even_where_no_columns_are_known() -> None:
+    w = shop()
+    connector = next(n for n in w.graph.nodes if n.endswith("cdc"))
+    w.edge(connector, w.topic(EAST, "heartbeats"), EdgeType.PRODUCES, inputs=[])
+    found = by_job(w)
+    source = {"namespace": "postgres://pg:5432", "name": "shop.public.orders", "type": "DATASET"}
+    assert found["cdc.raw"]["outputs"][0]["facets"]["lineage"]["inputs"] == [source]
+    assert found["cdc.heartbeats"]["outputs"][0]["facets"]["lineage"]["inputs"] == []
+
+
+def test_job_has_its_owners_tags_and_the_class_of_a_connector() -> None:
+    w = shop()
+    connector = next(n for n in w.graph.nodes if n.endswith("cdc"))
+    w.graph.nodes[connector] = replace(w.graph.nodes[connector], tags=("pii",), owners=("team:shop",))
+    event = by_job(w)["cdc"]
+    facets = event["job"]["facets"]
+    assert problems(event) == []
+    assert [each["key"] for each in facets["tags"]["tags"]] == ["pii"]
+    assert [each["name"] for each in facets["ownership"]["owners"]] == ["team:shop"]
+    assert facets["documentation"]["description"] == "PostgresCdcSourceV2"
+
+
+@pytest.mark.parametrize(("status", "kind"), [("ACTIVE", "RUNNING"), ("PAUSED", "ABORT"), ("FAILED", "FAIL")])
+def test_run_of_a_mirror_ends_with_its_link(status: str, kind: str) -> None:
+    w = shop()
+    key, edge = next(each for each in w.graph.edges.items() if each[0][2] == EdgeType.TRANSFORMS)
+    w.graph.edges[key] = replace(edge, attributes={"mirror_status": status})
+    assert by_job(w)["mirror.clean"]["eventType"] == kind
+
+
+@pytest.mark.parametrize(("accounts", "known"), [(["1", "1"], "1"), (["1", "2"], ""), ([], "")])
+def test_account_of_a_table_is_that_of_all_others(accounts: list[str], known: str) -> None:
+    w = shop()
+    set_attributes(w, next(n for n in w.graph.nodes if n.startswith("aws:")), catalog_id="")
+    for number, account in enumerate(accounts):
+        w.topic(EAST, f"t{number}")
+        w.tableflow(EAST, f"t{number}")
+        set_attributes(w, w.glue(EAST, f"t{number}"), catalog_id=account)
+    found = {event["job"]["name"]: event for event in events(w.discovery())}
+    assert found["tableflow.clean"]["outputs"][0]["namespace"] == f"arn:aws:glue:{REGION}:{known}"
 
 
 def test_process_with_several_outputs_has_an_event_for_each_with_its_own_inputs() -> None:
@@ -171,7 +227,11 @@ def test_bootstrap_lists_in_any_order_have_one_namespace() -> None:
     w = shop()
     topic = next(n for n in w.graph.nodes if n.endswith("raw"))
     set_attributes(w, topic, bootstrap_endpoint="SASL_SSL://b.example:9093,SASL_SSL://a.example:9093")
-    assert by_job(w)["cdc"]["outputs"][0]["namespace"] == "kafka://a.example:9093"
+    output = by_job(w)["cdc"]["outputs"][0]
+    assert output["namespace"] == "kafka://a.example:9093"
+    assert output["facets"]["symlinks"]["identifiers"] == [
+        {"namespace": "kafka://b.example:9093", "name": "raw", "type": "TOPIC"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -189,14 +249,14 @@ def test_name_of_a_dataset_has_a_namespace(name: str, parts: tuple[str, str]) ->
     assert split_name(name) == parts
 
 
-def test_command_writes_an_event_a_line(tmp_path: Path) -> None:
+def test_command_writes_an_event_a_line_with_redacted_sql(tmp_path: Path) -> None:
     graph, output = tmp_path / "graph.json", tmp_path / "events.jsonl"
-    dump(shop().discovery(), graph)
+    w = shop()
+    job = next(n for n in w.graph.nodes if n.endswith("cleaning"))
+    set_attributes(w, job, sql="INSERT INTO clean SELECT * FROM raw WHERE password = 'hunter2'")
+    dump(w.discovery(), graph)
     result = CliRunner().invoke(openlineage, ["--graph", str(graph), "-o", str(output)])
     assert result.exit_code == 0, result.output
-    assert [json.loads(line)["job"]["name"] for line in output.read_text().splitlines()] == [
-        "cdc",
-        "cleaning",
-        "tableflow.clean",
-        "mirror.clean",
-    ]
+    found = {event["job"]["name"]: event for event in map(json.loads, output.read_text().splitlines())}
+    assert list(found) == ["cdc", "cleaning", "tableflow.clean", "mirror.clean"]
+    assert found["cleaning"]["job"]["facets"]["sql"]["query"].endswith("WHERE password = '****'")
