@@ -6,7 +6,6 @@ Users edit its YAML instance in `defs/`. To change more, subclass it and overrid
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -87,8 +86,6 @@ from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComp
 
 #: `dg` lists the components of this module.
 __all__ = ["InventoryCollectorComponent", "LineageBridgeComponent", "TopicToIcebergComponent"]
-
-_log = logging.getLogger(__name__)
 
 
 @scaffold_with(InstanceScaffolder)

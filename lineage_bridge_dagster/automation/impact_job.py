@@ -12,8 +12,6 @@ from dagster import (
     OpExecutionContext,
     Out,
     Output,
-    graph,
-    in_process_executor,
     op,
 )
 from pydantic import Field
@@ -21,6 +19,7 @@ from pydantic import Field
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.metadata import ImpactMetadata
+from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.impact.report import Impact, Verdict
 from lineage_bridge_dagster.text import did_you_mean
@@ -98,14 +97,9 @@ def impact_job(instance: ComponentInstance) -> JobDefinition:
             )
         yield Output(counts, metadata={**counts, "complete": not found.is_incomplete, "report": report})
 
-    @graph(name=f"{names.impact_job}_graph")
-    def impact_graph() -> None:
-        impact()
-
-    return impact_graph.to_job(
-        name=names.impact_job,
-        executor_def=in_process_executor,
-        description="Tells what a change of a schema, a statement, a connector or a table would do to "
+    return one_op_job(
+        impact,
+        "Tells what a change of a schema, a statement, a connector or a table would do to "
         "everything downstream. It reads the stored discovery and changes nothing.",
     )
 

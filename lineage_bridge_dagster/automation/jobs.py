@@ -18,7 +18,6 @@ from dagster import (
     Out,
     Output,
     define_asset_job,
-    graph,
     in_process_executor,
     op,
 )
@@ -28,6 +27,7 @@ from lineage_bridge_dagster.assets.discovery import last_confirmed, report_disco
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.tables import push_failure
 from lineage_bridge_dagster.automation.push_events import push_events, report_markdown
@@ -155,15 +155,8 @@ def refresh_job(
             _reload(context)
         return Output(version, metadata=metadata)
 
-    # A graph and its op need different names; run configurations use the name of the op.
-    @graph(name=f"{names.refresh_job}_graph")
-    def refresh_graph() -> None:
-        refresh()
-
-    return refresh_graph.to_job(
-        name=names.refresh_job,
-        executor_def=in_process_executor,
-        description="Discovers everything and rebuilds the assets. The sensor requests it when needed.",
+    return one_op_job(
+        refresh, "Discovers everything and rebuilds the assets. The sensor requests it when needed."
     )
 
 
@@ -277,14 +270,8 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
             raise push_failure(report.failed, counted(counts))
         yield Output(counts, metadata=metadata)
 
-    @graph(name=f"{names.push_job}_graph")
-    def push_graph() -> None:
-        push()
-
-    return push_graph.to_job(
-        name=names.push_job,
-        executor_def=in_process_executor,
-        description="Pushes lineage to the tables, with options for one run: tables, dry run, what to write.",
+    return one_op_job(
+        push, "Pushes lineage to the tables, with options for one run: tables, dry run, what to write."
     )
 
 
@@ -335,12 +322,4 @@ def failing_job(name: str, names: AssetNames, *, found: bool = False) -> JobDefi
         with readable_failures():
             raise LineageBridgeError(f"{name} has nothing to do: {reason}.", hint=step)
 
-    @graph(name=f"{name}_graph")
-    def nothing_to_do_graph() -> None:
-        nothing_to_do()
-
-    return nothing_to_do_graph.to_job(
-        name=name,
-        executor_def=in_process_executor,
-        description=f"Has nothing to do and fails: {reason}. {step}",
-    )
+    return one_op_job(nothing_to_do, f"Has nothing to do and fails: {reason}. {step}")

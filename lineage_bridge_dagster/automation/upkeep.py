@@ -8,13 +8,12 @@ from dagster import (
     OpExecutionContext,
     Out,
     Output,
-    graph,
-    in_process_executor,
     op,
 )
 
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
+from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.assets.upkeep_report import upkeep_sentence, upkeep_table, upkeep_totals
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.text import plural
@@ -38,14 +37,9 @@ def upkeep_job(instance: ComponentInstance, history_days: float) -> JobDefinitio
     def upkeep(context: OpExecutionContext) -> Output[dict[str, int]]:
         return _look_after(instance, context, history_days)
 
-    @graph(name=f"{names.upkeep_job}_graph")
-    def upkeep_graph() -> None:
-        upkeep()
-
-    return upkeep_graph.to_job(
-        name=names.upkeep_job,
-        executor_def=in_process_executor,
-        description="Keeps the lineage tables small: compacts them, expires snapshots that are older than "
+    return one_op_job(
+        upkeep,
+        "Keeps the lineage tables small: compacts them, expires snapshots that are older than "
         "their history, and removes files that no snapshot refers to. Runs may write lineage meanwhile.",
     )
 

@@ -45,8 +45,6 @@ _INSTEAD = (
     ("EXTRACT_OUTPUT_PATH", "Use `lineage-bridge extract --output PATH`"),
 )
 
-_NAME = re.compile(rf"{PREFIX}\w+")
-
 
 def unread_variables(variables: Mapping[str, str | None] | None = None) -> list[str]:
     """A warning for each variable with our prefix that is set and not read, without its value.

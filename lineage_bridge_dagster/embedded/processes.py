@@ -178,8 +178,8 @@ def log_of(paths: StackPaths, component: str) -> Path:
     return paths.logs / f"{component}.log"
 
 
-def end_of_log(paths: StackPaths, component: str, lines: int = 12) -> str:
-    """The last lines of a component's log since its last start."""
+def end_of_log(paths: StackPaths, component: str) -> str:
+    """The last 12 lines of a component's log since its last start."""
     try:
         with log_of(paths, component).open("rb") as file:
             file.seek(0, os.SEEK_END)
@@ -187,7 +187,7 @@ def end_of_log(paths: StackPaths, component: str, lines: int = 12) -> str:
             text = file.read().decode(errors="replace")
     except OSError:
         return ""
-    return "\n".join(text.rpartition("--- started ")[2].splitlines()[1:][-lines:])
+    return "\n".join(text.rpartition("--- started ")[2].splitlines()[1:][-12:])
 
 
 def _own_processes(paths: StackPaths) -> list[tuple[psutil.Process, str]]:

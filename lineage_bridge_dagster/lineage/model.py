@@ -23,7 +23,6 @@ class EdgeType(StrEnum):
     TRANSFORMS = "transforms"
     MATERIALIZES = "materializes"
     HAS_SCHEMA = "has_schema"
-    MEMBER_OF = "member_of"
 
 
 class Evidence(StrEnum):

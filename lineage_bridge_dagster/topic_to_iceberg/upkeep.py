@@ -14,13 +14,12 @@ from dagster import (
     Out,
     Output,
     ScheduleDefinition,
-    graph,
-    in_process_executor,
     op,
 )
 from pydantic import Field
 
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
+from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.assets.upkeep_report import (
     upkeep_metadata,
     upkeep_sentence,
@@ -102,16 +101,11 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
         kept = [(one.load.dotted, one.upkeep) for one in done]
         yield Output(upkeep_totals(kept), metadata={"tables": MetadataValue.md(upkeep_table(kept))})
 
-    @graph(name=f"{names.upkeep}_graph")
-    def upkeep_graph() -> None:
-        upkeep()
-
-    return upkeep_graph.to_job(
-        name=names.upkeep,
-        executor_def=in_process_executor,
-        tags={INSTANCE: names.upkeep},
-        description="Keeps the tables small: compaction, old snapshots, files that nothing refers to. Loads "
+    return one_op_job(
+        upkeep,
+        "Keeps the tables small: compaction, old snapshots, files that nothing refers to. Loads "
         "may go on meanwhile.",
+        tags={INSTANCE: names.upkeep},
     )
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
-    EnumDescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
 )
@@ -100,11 +99,6 @@ class ProtobufTypes:
 def own_name(file: FileDescriptorProto, *names: str) -> str:
     """The full name of what a file declares, with a dot before it."""
     return "".join(f".{each}" for each in (*filter(None, (file.package,)), *names))
-
-
-def enums_of(scope: FileDescriptorProto | DescriptorProto) -> dict[str, EnumDescriptorProto]:
-    """The enums that are declared in a file or a message."""
-    return {each.name: each for each in scope.enum_type}
 
 
 def messages_of(scope: FileDescriptorProto | DescriptorProto) -> dict[str, DescriptorProto]:

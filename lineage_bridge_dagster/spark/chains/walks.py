@@ -25,16 +25,6 @@ LOCAL_HOPS = 1_000_000
 #: Slices of the tables that workers walk: many, since chains differ by orders of magnitude in length.
 _SLICES, _TABLES_A_SLICE = 16, 5_000
 
-SUMMARY = pa.schema(
-    [
-        pa.field("table", pa.int32(), nullable=False),
-        pa.field("hops", pa.int64(), nullable=False),
-        pa.field("complete", pa.bool_(), nullable=False),
-        pa.field("stale", pa.bool_(), nullable=False),
-        pa.field("digest", pa.int64(), nullable=False),
-    ]
-)
-
 _HOPS_DDL = (
     "table int NOT NULL, hop int NOT NULL, node int NOT NULL, complete boolean NOT NULL, "
     "stale boolean NOT NULL, digest bigint NOT NULL"
@@ -85,7 +75,7 @@ def _walked_here(graph: Adjacency, tables: pa.Array, most: int) -> pa.Table | No
 
 
 def summary_of(hops: pa.Table) -> pa.Table:
-    """`SUMMARY` of hops in batches of whole chains."""
+    """`Walk.summary` of hops in batches of whole chains."""
     # Batches hold whole chains in order, so the first row of each chain stands for all of it.
     grouped = hops.group_by("table", use_threads=False).aggregate(
         [("hop", "count"), ("complete", "first"), ("stale", "first"), ("digest", "first")]

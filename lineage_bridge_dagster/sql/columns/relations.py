@@ -176,12 +176,6 @@ def known_columns(relation: Relation) -> Iterator[tuple[str, Origin]]:
             yield column.name, column.origin
 
 
-def column_names(relation: Relation) -> list[str] | None:
-    """All column names of a relation; None when some are unknown."""
-    names = [name for name, _ in known_columns(relation)]
-    return names if len(names) == len(relation) else None
-
-
 def united(relations: Sequence[Relation]) -> Relation:
     """UNION: columns merged by position, under the names of the first relation."""
     first = relations[0]
