@@ -24,6 +24,9 @@ CONNECTOR_OFFSETS = "connector_offsets"
 #: A REST catalog of Iceberg tables, which is the scope's place.
 ICEBERG = "iceberg"
 
+#: A source of events of OpenLineage, which is the scope's place.
+OPENLINEAGE = "openlineage"
+
 #: For each API, the API of the scope above: fully read, it proves that a scope below no longer exists.
 PARENTS = {
     "environments": None,
@@ -42,6 +45,7 @@ PARENTS = {
     "flink": "compute_pools",
     "glue": None,
     ICEBERG: None,
+    OPENLINEAGE: None,
 }
 
 #: APIs that only add to what another API reports: a failure hides nothing that the other one tells.

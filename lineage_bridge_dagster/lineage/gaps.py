@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lineage_bridge_dagster.lineage.coverage import ICEBERG, SUPPLEMENTARY, Coverage, Scope, ScopeReport
+from lineage_bridge_dagster.lineage.coverage import (
+    ICEBERG,
+    OPENLINEAGE,
+    SUPPLEMENTARY,
+    Coverage,
+    Scope,
+    ScopeReport,
+)
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Graph, Node, NodeType, scopes_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 
@@ -14,6 +21,8 @@ _WHOLE_ENVIRONMENT = frozenset({"clusters", "compute_pools"})
 #: Kinds of node whose direct sources may be in another environment: writers and mirrored topics of a topic,
 #: topics that a statement reads.
 _ACROSS_ENVIRONMENTS = frozenset({NodeType.KAFKA_TOPIC, NodeType.FLINK_JOB})
+#: Kinds of node that jobs outside Confluent may write and read.
+_WRITTEN_OUTSIDE = frozenset({NodeType.KAFKA_TOPIC, NodeType.EXTERNAL_DATASET, NodeType.CATALOG_TABLE})
 #: APIs read per Kafka cluster.
 _PER_CLUSTER = frozenset({"connect", "kafka", "mirrors", "tableflow", "catalog_integrations"})
 
@@ -107,6 +116,9 @@ def _may_hide(report: ScopeReport, node: Node) -> bool:
             "",
             GlueTableNode.of(node).aws_region or scope.place,
         )
+    if scope.api == OPENLINEAGE:
+        # Outside jobs may write whatever is not a process.
+        return node.node_type in _WRITTEN_OUTSIDE
     if not node.environment_id:
         # An outside dataset has no environment; its own scopes decide.
         return False
@@ -132,6 +144,8 @@ def _may_hide_reader(scope: Scope, node: Node) -> bool:
     """Whether this incomplete scope could have reported a direct target of the node."""
     if scope.api == "environments":
         return True
+    if scope.api == OPENLINEAGE:
+        return node.node_type in _WRITTEN_OUTSIDE
     if scope.api in ("glue", ICEBERG):
         return node.node_type != NodeType.CATALOG_TABLE
     if node.node_type == NodeType.EXTERNAL_DATASET:

@@ -26,7 +26,7 @@ from lineage_bridge_dagster.lineage.graph_records import (
     edge_record,
     node_record,
     report_record,
-    shown_system,
+    shown_node,
 )
 from lineage_bridge_dagster.lineage.times import iso
 
@@ -140,7 +140,7 @@ def _chunks(discovery: Discovery, with_caches: bool) -> Iterator[str]:
     if with_caches and discovery.caches:
         yield f'"caches": {to_text(discovery.caches)},\n'
     yield '"nodes": ['
-    yield from _lines(node_record(shown_system(node)) for node in discovery.graph.nodes.values())
+    yield from _lines(node_record(shown_node(node)) for node in discovery.graph.nodes.values())
     yield '],\n"edges": ['
     yield from _lines(edge_record(edge) for edge in discovery.graph.edges.values())
     # A push removes nothing without coverage, so an empty one is left out.

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
-from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
+from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import loaded_node
 from lineage_bridge_dagster.lineage.other_forms import read_other_forms
 from lineage_bridge_dagster.lineage.times import iso
@@ -25,6 +25,9 @@ _SYSTEMS = frozenset({"confluent", "databricks", "aws", "google", "external"})
 _OTHER_SYSTEM = "external"
 #: The attribute with the system of a node, if it is another one.
 _OWN_SYSTEM = "lineage_bridge.system"
+#: The types that it does not know -> those that stand for them, and the attribute with the own one.
+_TYPES_SHOWN: Mapping[str, str] = {NodeType.EXTERNAL_JOB: NodeType.EXTERNAL_DATASET}
+_OWN_TYPE = "lineage_bridge.node_type"
 
 HOW_TO_WRITE_ONE = "Write one with: lineage-bridge extract --output lineage_graph.json"
 
@@ -49,18 +52,26 @@ def node_record(node: Node) -> dict[str, Any]:
     }
 
 
-def shown_system(node: Node) -> Node:
-    """The node with a system that LineageBridge reads; the reader of records restores its own."""
-    if node.system in _SYSTEMS:
-        return node
-    return replace(node.with_attributes(**{_OWN_SYSTEM: node.system}), system=_OTHER_SYSTEM)
+def shown_node(node: Node) -> Node:
+    """The node with a system and a type that LineageBridge reads; the reader of records restores its own."""
+    if node.system not in _SYSTEMS:
+        node = replace(node.with_attributes(**{_OWN_SYSTEM: node.system}), system=_OTHER_SYSTEM)
+    if (shown := _TYPES_SHOWN.get(node.node_type)) is not None:
+        node = replace(node.with_attributes(**{_OWN_TYPE: str(node.node_type)}), node_type=shown)
+    return node
 
 
-def _own_system(node: Node) -> Node:
-    if _OWN_SYSTEM not in node.attributes or node.system != _OTHER_SYSTEM:
-        return node
-    attributes = dict(node.attributes)
-    return replace(node, system=str(attributes.pop(_OWN_SYSTEM)), attributes=attributes)
+def _own_node(node: Node) -> Node:
+    attributes = node.attributes
+    if _OWN_SYSTEM in attributes and node.system == _OTHER_SYSTEM:
+        system = str(attributes[_OWN_SYSTEM])
+        attributes = {name: value for name, value in attributes.items() if name != _OWN_SYSTEM}
+        node = replace(node, system=system, attributes=attributes)
+    own_type = attributes.get(_OWN_TYPE)
+    if own_type in _TYPES_SHOWN and node.node_type == _TYPES_SHOWN[str(own_type)]:
+        attributes = {name: value for name, value in attributes.items() if name != _OWN_TYPE}
+        node = replace(node, node_type=str(own_type), attributes=attributes).node
+    return node
 
 
 def edge_record(edge: Edge) -> dict[str, Any]:
@@ -115,7 +126,7 @@ def discovery_of(
     graph = Graph() if graph is None else graph
     for i, record in enumerate(_list(nodes, "nodes", name)):
         node = record if isinstance(record, Node) else _node(_Record(record, f"nodes[{i}]", name))
-        graph.add_node(_own_system(node))
+        graph.add_node(_own_node(node))
     for i, record in enumerate(_list(edges, "edges", name)):
         graph.add_edge(
             record if isinstance(record, Edge) else _edge(_Record(record, f"edges[{i}]", name), graph)

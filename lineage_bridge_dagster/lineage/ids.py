@@ -41,6 +41,11 @@ def external_dataset_id(dataset: str) -> str:
     return f"external:external_dataset:{dataset}"
 
 
+def external_job_id(namespace: str, name: str) -> str:
+    """The id of a job outside Confluent, by its names in events of OpenLineage."""
+    return f"external:external_job:{namespace}/{name}"
+
+
 def tableflow_table_id(environment: str, cluster: str, topic: str) -> str:
     return f"confluent:tableflow_table:{environment}:{cluster}.{topic}"
 

@@ -22,7 +22,13 @@ from lineage_bridge_dagster.lineage.columns import (
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.downstream import DownstreamIndex
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, ProcessNode, TableflowNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes import (
+    ExternalJobNode,
+    GlueTableNode,
+    ProcessNode,
+    TableflowNode,
+    TopicNode,
+)
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 from lineage_bridge_dagster.openlineage.facets import (
     EVENT_SCHEMA,
@@ -75,7 +81,8 @@ class _Events:
 
     def all(self) -> Iterator[Event]:
         for node in self._graph.nodes.values():
-            if isinstance(node, ProcessNode):
+            if isinstance(node, ProcessNode) and not isinstance(node, ExternalJobNode):
+                # Whoever runs an outside job sends its events.
                 yield from self._of_process(node)
             elif isinstance(node, TableflowNode):
                 for target, name in self._outputs(node):

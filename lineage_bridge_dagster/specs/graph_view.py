@@ -22,7 +22,7 @@ from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_o
 from lineage_bridge_dagster.lineage.writers import is_inferred
 
 #: The kinds of node that read inputs and write outputs.
-PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY})
+PROCESSES = frozenset({NodeType.CONNECTOR, NodeType.FLINK_JOB, NodeType.KSQLDB_QUERY, NodeType.EXTERNAL_JOB})
 
 #: Settings of a sink connector by which a record may be dropped, changed or written elsewhere.
 _SELECTING = ("transforms", "iceberg.tables.route-field", "iceberg.tables.dynamic-enabled")

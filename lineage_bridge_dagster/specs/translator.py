@@ -20,7 +20,7 @@ from dagster import AssetKey, AssetSpec
 
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
+from lineage_bridge_dagster.lineage.nodes import ExternalJobNode, GlueTableNode, IcebergTableNode
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.definition_metadata import definition_metadata
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
@@ -32,7 +32,16 @@ _KINDS: Mapping[str, frozenset[str]] = {
     NodeType.CONNECTOR: frozenset({"kafka", "connector"}),
     NodeType.FLINK_JOB: frozenset({"flink"}),
     NodeType.KSQLDB_QUERY: frozenset({"kafka", "ksqldb"}),
+    NodeType.EXTERNAL_JOB: frozenset({"openlineage"}),
     NodeType.CATALOG_TABLE: frozenset({"aws", "iceberg"}),
+}
+
+#: The kind of an outside job by its integration, for those that the UI has an icon for.
+_JOB_KINDS: Mapping[str, str] = {
+    "AIRFLOW": "airflow",
+    "DBT": "dbt",
+    "FLINK": "flink",
+    "SPARK": "spark",
 }
 
 #: The kind of a dataset by the scheme of its name, for the systems that the UI has an icon for.
@@ -94,7 +103,9 @@ _DATASET_KINDS: Mapping[str, str] = {
 
 
 #: The first parts of keys as they are translated by default.
-_FIRST_PARTS = frozenset({"kafka", "connect", "ksqldb", "flink", "external", "glue", "upstream_chain"})
+_FIRST_PARTS = frozenset(
+    {"kafka", "connect", "ksqldb", "flink", "external", "external_job", "glue", "upstream_chain"}
+)
 
 
 def is_default_key(key: AssetKey) -> bool:
@@ -134,6 +145,8 @@ class LineageTranslator:
                 parts = ["flink", node.environment_id or "", node.region, node.qualified_name]
             case NodeType.EXTERNAL_DATASET:
                 parts = ["external", node.qualified_name]
+            case NodeType.EXTERNAL_JOB:
+                parts = ["external_job", node.qualified_name]
             case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):
                 place = GlueTableNode.of(node).shown_place
                 parts = [_first(role), *filter(None, [place.away]), place.database, place.table]
@@ -169,7 +182,7 @@ def _group(node: Node, role: Role) -> str:
         case NodeType.CATALOG_TABLE if isinstance(node, IcebergTableNode):
             table = IcebergTableNode.of(node)
             return keys.group_name(_first(role), table.catalog, ".".join(table.namespace))
-        case NodeType.EXTERNAL_DATASET:
+        case NodeType.EXTERNAL_DATASET | NodeType.EXTERNAL_JOB:
             return "external"
         case _:
             return keys.group_name("other", str(node.node_type))
@@ -183,6 +196,8 @@ def _kinds(node: Node, role: Role) -> set[str]:
         return {_DATASET_KINDS.get(scheme, "table")}
     if node.node_type == NodeType.CATALOG_TABLE and not isinstance(node, GlueTableNode):
         return {"iceberg"}
+    if isinstance(node, ExternalJobNode) and (kind := _JOB_KINDS.get(node.integration)):
+        return {kind}
     return set(_KINDS.get(node.node_type, frozenset()))
 
 

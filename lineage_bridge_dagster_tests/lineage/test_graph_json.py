@@ -121,12 +121,26 @@ class _TheirSystem(StrEnum):
     EXTERNAL = "external"
 
 
+class _TheirNodeType(StrEnum):
+    """The types of nodes of LineageBridge's model, which refuses a file with another one."""
+
+    KAFKA_TOPIC = "kafka_topic"
+    CONNECTOR = "connector"
+    KSQLDB_QUERY = "ksqldb_query"
+    FLINK_JOB = "flink_job"
+    TABLEFLOW_TABLE = "tableflow_table"
+    CATALOG_TABLE = "catalog_table"
+    SCHEMA = "schema"
+    EXTERNAL_DATASET = "external_dataset"
+    CONSUMER_GROUP = "consumer_group"
+
+
 class _TheirNode(BaseModel):
     """A node as LineageBridge's model validates it."""
 
     node_id: str
     system: _TheirSystem
-    node_type: NodeType
+    node_type: _TheirNodeType
     qualified_name: str
     display_name: str
     environment_id: str | None = None
@@ -164,6 +178,9 @@ def test_lineagebridge_reads_what_is_written_and_ours_has_every_system_again(
     nodes = [
         Node(f"my:id:{i}", system, "catalog_table", "t", "t", attributes={"n": i}, **seen)
         for i, system in enumerate(map(str, SYSTEMS))
+    ]
+    nodes += [
+        Node(f"my:id:{kind}", "external", kind, "t", "t", attributes={"n": 1}, **seen) for kind in NodeType
     ]
     edges = [Edge("my:id:0", "my:id:5", "materializes", 0.5, {"n": 1}, NOW, NOW)]
     found = Discovery(Graph(nodes, edges))

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.lineage.nodes.node import Node, NodeType, OtherNode,
 from lineage_bridge_dagster.lineage.nodes.outside import ConsumerGroupNode, DatasetNode
 from lineage_bridge_dagster.lineage.nodes.process import (
     ConnectorNode,
+    ExternalJobNode,
     FlinkNode,
     KsqlNode,
     ProcessNode,
@@ -47,6 +48,7 @@ __all__ = [
     "ConsumerGroupNode",
     "DatasetNode",
     "ErrorHandling",
+    "ExternalJobNode",
     "Field",
     "FlinkNode",
     "FormatError",

@@ -28,6 +28,7 @@ class Api(StrEnum):
     INTEGRATIONS = "catalog_integrations"
     GLUE = "glue"
     ICEBERG = "iceberg"
+    OPENLINEAGE = "openlineage"
 
 
 class Holds(Enum):

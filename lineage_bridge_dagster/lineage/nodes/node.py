@@ -24,6 +24,7 @@ class NodeType(StrEnum):
     FLINK_JOB = "flink_job"
     KSQLDB_QUERY = "ksqldb_query"
     EXTERNAL_DATASET = "external_dataset"
+    EXTERNAL_JOB = "external_job"
     TABLEFLOW_TABLE = "tableflow_table"
     SCHEMA = "schema"
     CATALOG_TABLE = "catalog_table"

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.lineage.nodes.catalog_table import (
 )
 from lineage_bridge_dagster.lineage.nodes.node import Node, OtherNode
 from lineage_bridge_dagster.lineage.nodes.outside import ConsumerGroupNode, DatasetNode
-from lineage_bridge_dagster.lineage.nodes.process import ConnectorNode, FlinkNode, KsqlNode
+from lineage_bridge_dagster.lineage.nodes.process import ConnectorNode, ExternalJobNode, FlinkNode, KsqlNode
 from lineage_bridge_dagster.lineage.nodes.schema import SchemaNode
 from lineage_bridge_dagster.lineage.nodes.tableflow import TableflowNode
 from lineage_bridge_dagster.lineage.nodes.topic import TopicNode
@@ -27,6 +27,7 @@ KINDS: tuple[type[Node], ...] = (
     ConnectorNode,
     FlinkNode,
     KsqlNode,
+    ExternalJobNode,
     DatasetNode,
     TableflowNode,
     SchemaNode,

@@ -1,4 +1,4 @@
-"""Processes: connectors, Flink statements and ksqlDB queries."""
+"""Processes: connectors, Flink statements, ksqlDB queries and jobs outside Confluent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lineage_bridge_dagster.lineage.nodes.node import Node, NodeType, kind
 
 @declares_fields
 class ProcessNode(Node):
-    """What reads and writes topics."""
+    """What reads and writes topics, or outside datasets."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class ConnectorNode(ProcessNode):
 
 @declares_fields
 class StatementNode(ProcessNode):
-    """A Flink statement, a materialized table or a ksqlDB query."""
+    """What may be written in SQL: a Flink statement, a materialized table, a ksqlDB query, an outside job."""
 
     __slots__ = ()
 
@@ -84,3 +84,26 @@ class KsqlNode(StatementNode):
     query_type: str = attribute(Api.KSQLDB)
     consumer_group: str = attribute(Api.KSQLDB)
     kafka_cluster_id: str = attribute(Api.KSQLDB)
+
+
+@kind(NodeType.EXTERNAL_JOB, system="external")
+class ExternalJobNode(StatementNode):
+    """A job outside Confluent, such as one of Spark, that events of OpenLineage tell of."""
+
+    __slots__ = ()
+
+    #: What runs it, such as `SPARK`.
+    integration: str = attribute(Api.OPENLINEAGE)
+    #: `BATCH` or `STREAMING`.
+    processing_type: str = attribute(Api.OPENLINEAGE)
+    #: Such as `SQL_JOB` or `TASK`.
+    job_type: str = attribute(Api.OPENLINEAGE)
+    #: `namespace/name` of the job that starts it.
+    parent_job: str = attribute(Api.OPENLINEAGE)
+    #: The URI of the program that sends its events.
+    producer: str = attribute(Api.OPENLINEAGE)
+    description: str = attribute(Api.OPENLINEAGE)
+    #: The id of the last run that showed any of its edges; edges have it too.
+    last_run: str = attribute(Api.OPENLINEAGE, volatile=True)
+    #: The day of that run, ISO 8601. It changes at most once a day, so that the state is kept meanwhile.
+    last_run_on: str = attribute(Api.OPENLINEAGE)

@@ -26,6 +26,7 @@ _COLOURS: Mapping[str, tuple[str, str]] = {
     NodeType.CONNECTOR: ("#fdf1dc", "#c98a1b"),
     NodeType.FLINK_JOB: ("#fce6ee", "#cc3d74"),
     NodeType.KSQLDB_QUERY: ("#fce6ee", "#cc3d74"),
+    NodeType.EXTERNAL_JOB: ("#fce6ee", "#cc3d74"),
     NodeType.CATALOG_TABLE: ("#e0f5ea", "#1f9d61"),
 }
 _OTHER = ("#f0f0f2", "#7a7a85")

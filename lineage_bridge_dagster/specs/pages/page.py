@@ -25,7 +25,7 @@ def description(node: Node, context: NodeContext) -> str:
             view = TopicNode.of(node)
             absence = topic.absence(node, context)
             return _page(topic.first_line(node, context), absence, facts=topic.facts(view, context))
-        case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY:
+        case NodeType.CONNECTOR | NodeType.FLINK_JOB | NodeType.KSQLDB_QUERY | NodeType.EXTERNAL_JOB:
             details = (process.state(node), process.statement(node), feeds_table(node, context))
             return _page(process.first_line(node, context), *details, facts=process.facts(node, context))
         case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):

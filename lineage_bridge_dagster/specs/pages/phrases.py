@@ -16,6 +16,7 @@ _KINDS: Mapping[str, str] = {
     NodeType.CATALOG_TABLE: "table",
     NodeType.TABLEFLOW_TABLE: "Tableflow table",
     NodeType.EXTERNAL_DATASET: "",
+    NodeType.EXTERNAL_JOB: "job",
 }
 
 

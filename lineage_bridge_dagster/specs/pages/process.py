@@ -1,9 +1,9 @@
-"""The page of a connector, a Flink statement or a ksqlDB query."""
+"""The page of a connector, a Flink statement, a ksqlDB query or an outside job."""
 
 from __future__ import annotations
 
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import ConnectorNode, StatementNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, ExternalJobNode, StatementNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import fenced
 from lineage_bridge_dagster.specs.pages.open_points import own_lines
@@ -14,6 +14,7 @@ _KINDS = {
     NodeType.CONNECTOR: "Connector",
     NodeType.FLINK_JOB: "Flink statement",
     NodeType.KSQLDB_QUERY: "ksqlDB query",
+    NodeType.EXTERNAL_JOB: "Job",
 }
 #: Attribute -> label, in the order shown.
 _STATE = {
@@ -24,6 +25,9 @@ _STATE = {
     "compute_pool_id": "compute pool",
     "principal": "runs as",
     "region": "region",
+    "integration": "integration",
+    "processing_type": "processing",
+    "job_type": "kind",
     "evidence": "evidence",
 }
 
@@ -33,6 +37,8 @@ def first_line(process: Node, context: NodeContext) -> str:
     text = f"{_KINDS[NodeType(process.node_type)]} {plain(process.label)}"
     if process.node_type == NodeType.CONNECTOR:
         text += f" ({plain(process.connector_class or 'connector')})"
+    if isinstance(process, ExternalJobNode):
+        text += f" ({plain(process.integration.capitalize() or 'outside Confluent')})"
     text += location(process)
     if sources := names(context.view.sources(process)):
         text += f", reads {sources}"
@@ -59,7 +65,12 @@ def facts(process: Node, context: NodeContext) -> dict[str, str]:
     targets = view.targets(process)
     guessed = [target for target in targets if (process.node_id, target.node_id) in view.inferred]
     absent = sorted(map(plain, ConnectorNode.of(process).absent_topics))
+    job = ExternalJobNode.of(process)
     return {
+        "About": plain(job.description),
+        "Started by": plain(job.parent_job),
+        "Last run": f"{job.last_run_on} ({plain(job.last_run) or 'declared'})" if job.last_run_on else "",
+        "Told by": plain(job.producer),
         "Reads": titles(view.sources(process), 20),
         "Writes": titles(targets, 20),
         "Inferred from their names": titles(guessed, 20),

@@ -1,0 +1,1 @@
+"""Events of OpenLineage from others -> nodes and edges. Pure."""

@@ -1,0 +1,148 @@
+"""Which inputs and columns an output is made of: the facets `columnLineage` and `lineage`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from lineage_bridge_dagster.lineage.columns import MAX_ENTRIES, How
+from lineage_bridge_dagster.openlineage.incoming.event import (
+    FieldLineage,
+    FieldSource,
+    ToldDataset,
+    event_name,
+)
+from lineage_bridge_dagster.openlineage.names import OpenLineageName
+
+#: The subtype of an indirect transformation -> the role of a `ColumnUses`.
+_ROLES: Mapping[str, str] = {
+    "FILTER": "filter",
+    "JOIN": "join",
+    "GROUP_BY": "group",
+    "WINDOW": "window",
+    "SORT": "order",
+}
+
+
+class OutputLineage(NamedTuple):
+    """What an output is made of; see `ToldDataset`."""
+
+    made_of: frozenset[OpenLineageName]
+    explicit: bool
+    columns: tuple[FieldLineage, ...]
+
+
+def column_lineage_of(facets: Mapping[str, Any]) -> OutputLineage | None:
+    """What the facets of an output tell of its inputs; None if they tell nothing.
+
+    `lineage` names all of them; `columnLineage` only those whose columns it has.
+    """
+    explicit = facets.get("lineage")
+    if isinstance(explicit, Mapping) and ("inputs" in explicit or "fields" in explicit):
+        return _explicit(explicit)
+    facet = facets.get("columnLineage")
+    if not isinstance(facet, Mapping):
+        return None
+    rows = dict(_rows(facet.get("fields"), "inputFields"))
+    columns = _columns(rows, facet.get("dataset"))
+    made_of = frozenset(source.dataset for column in columns for source in column.sources)
+    return OutputLineage(made_of, False, columns) if columns else None
+
+
+def explicit_lineage_of(
+    facets: Mapping[str, Any], inputs: tuple[ToldDataset, ...], outputs: tuple[ToldDataset, ...]
+) -> tuple[tuple[ToldDataset, ...], tuple[ToldDataset, ...]]:
+    """The inputs and outputs, with what the job's facet `lineage` tells of them, and what only it names."""
+    facet = facets.get("lineage")
+    entries = facet.get("entries") if isinstance(facet, Mapping) else None
+    if not isinstance(entries, list):
+        return inputs, outputs
+    read, written = {each.name: each for each in inputs}, {each.name: each for each in outputs}
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            continue
+        found = _explicit(entry)
+        for source in found.made_of:
+            read.setdefault(source, ToldDataset(source))
+        if entry.get("type") == "DATASET" and (name := _dataset_name(entry)) is not None:
+            known = written.get(name) or ToldDataset(name)
+            written[name] = replace(
+                known,
+                made_of=found.made_of | (known.made_of or frozenset() if known.explicit else frozenset()),
+                explicit=True,
+                columns=found.columns or known.columns,
+            )
+    return tuple(read.values()), tuple(written.values())
+
+
+def _explicit(facet: Mapping[str, Any]) -> OutputLineage:
+    rows = dict(_rows(facet.get("fields"), "inputs"))
+    whole = facet.get("inputs")
+    columns = _columns(rows, [each for each in _objects(whole) if each.get("field")])
+    made_of = {source.dataset for column in columns for source in column.sources}
+    made_of.update(name for each in _objects(whole) if (name := _dataset_name(each)) is not None)
+    return OutputLineage(frozenset(made_of), True, columns)
+
+
+def _rows(fields: object, key: str) -> Iterator[tuple[str, object]]:
+    if isinstance(fields, Mapping):
+        for column, row in fields.items():
+            if isinstance(row, Mapping) and isinstance(column, str) and column:
+                yield column, row.get(key)
+
+
+def _columns(rows: Mapping[str, object], whole: object) -> tuple[FieldLineage, ...]:
+    """The lineage of each column, and of all rows, with at most `MAX_ENTRIES` sources."""
+    found, entries = [], 0
+    for column, sources in (*rows.items(), ("", whole)):
+        known = tuple(dict.fromkeys(_sources(sources, whole_dataset=not column)))
+        entries += 1 + len(known)
+        if entries > MAX_ENTRIES:
+            break
+        if known or column:
+            found.append(FieldLineage(column, known))
+    return tuple(found)
+
+
+def _sources(sources: object, *, whole_dataset: bool) -> Iterator[FieldSource]:
+    for each in _objects(sources):
+        name, column = _dataset_name(each), each.get("field")
+        if name is None or not isinstance(column, str) or not column:
+            continue
+        steps = [*_objects(each.get("transformations"))]
+        for step in steps or ({},):
+            kind, subtype = (str(step.get(key) or "").upper() for key in ("type", "subtype"))
+            if whole_dataset or kind == "INDIRECT":
+                yield FieldSource(name, column, _ROLES.get(subtype, "filter"), direct=False)
+            else:
+                yield FieldSource(name, column, _how(subtype or _old_type(each)))
+
+
+def _old_type(source: Mapping[str, Any]) -> str:
+    """`IDENTITY` or `MASKED` of columnLineage 1-0."""
+    return str(source.get("transformationType") or "").upper()
+
+
+def _how(subtype: str) -> str:
+    match subtype:
+        case "IDENTITY":
+            return How.IDENTITY
+        case "AGGREGATION":
+            return How.AGGREGATE
+    return How.EXPRESSION
+
+
+def _dataset_name(value: Mapping[str, Any]) -> OpenLineageName | None:
+    namespace, name = value.get("namespace"), value.get("name")
+    if (
+        value.get("type", "DATASET") != "DATASET"
+        or not isinstance(namespace, str)
+        or not isinstance(name, str)
+    ):
+        return None
+    return event_name(namespace, name) if namespace.strip() and name.strip() else None
+
+
+def _objects(value: object) -> Iterable[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
