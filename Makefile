@@ -1,10 +1,13 @@
 # Every target performs the setup it needs and can be repeated at any time.
 #   make demo             the embedded stack, the Dagster UI and its sensors
 #   make demo HEADLESS=1  the same run without the UI; exits 0 only if all lineage is in Glue
+#   make production       the deployment of deploy/ on the embedded stack: PostgreSQL, and each process by itself
+#   make production HEADLESS=1  the same run without the UI; exits 0 only if the main job has pushed all lineage
 #   make test             lint, types and all tests; browser tests are skipped if no browser is found
 #   make room ROOM=sql   lint, types and one package's fast tests, in seconds: no stack and no Spark
 #   make setup            the .venv with its hash-locked packages; the other targets do it themselves
 #   make java             install a headless Java 17 with apt-get, unless Java 17 to 22 is found
+#   make postgres         install PostgreSQL with apt-get, unless it is found
 #   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
 #   make screenshots      retake the README's screenshots with the browser tests
 SHELL := /bin/bash
@@ -29,10 +32,10 @@ SLOWEST ?= 25
 ARCHIVES := spark kafka flink rest openlineage
 CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
-.PHONY: help python setup java jars check test room browser screenshots demo down clean lock
+.PHONY: help python setup java postgres jars check test room browser screenshots demo production down clean lock
 
 help:
-	@sed -n '2,9s/^# *//p' Makefile
+	@sed -n '2,12s/^# *//p' Makefile
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -44,7 +47,7 @@ $(READY): requirements.txt pyproject.toml | python
 	@$(PYTHON) -m tools.set_up $(VENV) --archives $(BESIDE)
 	@touch $@
 
-jars test demo screenshots: BESIDE := $(ARCHIVES)
+jars test demo production screenshots: BESIDE := $(ARCHIVES)
 
 setup: $(READY)
 
@@ -98,6 +101,22 @@ screenshots: browser jars
 
 demo: jars
 	@$(BIN)/lineage-bridge local demo $(if $(HEADLESS),--headless)
+
+# Debian's package would start a server of its own, on the usual port.
+postgres:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && exit; \
+	command -v apt-get >/dev/null || { \
+	  echo "  -> Fedora: sudo dnf install postgresql-server; macOS: brew install postgresql@17"; exit 2; }; \
+	echo "Installing PostgreSQL with apt-get"; \
+	as_root=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	$$as_root apt-get update -qq; \
+	$$as_root mkdir -p /etc/postgresql-common; \
+	[ -e /etc/postgresql-common/createcluster.conf ] || \
+	  echo "create_main_cluster = false" | $$as_root tee /etc/postgresql-common/createcluster.conf >/dev/null; \
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null
+
+production: postgres jars
+	@$(BIN)/lineage-bridge local production $(if $(HEADLESS),--headless)
 
 down: setup
 	@$(BIN)/lineage-bridge local down

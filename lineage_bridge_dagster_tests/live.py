@@ -14,7 +14,7 @@ from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess
-from lineage_bridge_dagster.embedded.demo import SWEEP_MINUTES
+from lineage_bridge_dagster.embedded.headless import SWEEP_MINUTES
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.embedded.world import actions
 from lineage_bridge_dagster.settings import Settings

@@ -53,8 +53,8 @@ ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "s
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
 ALLOWED["definitions"] = {"component"}
 ALLOWED["embedded"] = {
-    "catalogs", "config", "confluent", "discovery", "jars", "lineage", "schemas", "settings", "spark", "sql",
-    "topic_to_iceberg",
+    "catalogs", "config", "confluent", "discovery", "jars", "launcher", "lineage", "schemas", "settings",
+    "spark", "sql", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {
     "collector", "embedded", "impact", "openlineage", "operations",

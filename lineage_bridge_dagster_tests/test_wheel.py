@@ -59,7 +59,8 @@ def test_wheel_contains_the_typed_package_and_its_data_files_but_no_tests(
     names = zipfile.ZipFile(environment.wheel).namelist()
     package = {name.removeprefix("lineage_bridge_dagster/") for name in names}
     assert {"py.typed", "jars/ivy.xml", "jars/checksums.txt", "sql/flink/FlinkTrees.java"} <= package
-    assert {"templates/dagster.yaml", "templates/workspace.yaml"} <= package
+    files = {"dagster.yaml", "workspace.yaml", "deploy/dagster.yaml", "deploy/workspace.yaml"}
+    assert {f"templates/{name}" for name in files} <= package
     assert not [name for name in names if "tests" in name]
 
 

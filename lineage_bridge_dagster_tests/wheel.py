@@ -25,6 +25,7 @@ _SOURCES = (
     "LICENSE",
     "dagster.yaml",
     "workspace.yaml",
+    "deploy",
 )
 
 

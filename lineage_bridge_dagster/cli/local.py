@@ -14,9 +14,11 @@ def local_command() -> click.Command:
         with needs("local", "The embedded stack"):
             from lineage_bridge_dagster.embedded.commands import local
             from lineage_bridge_dagster.embedded.demo import demo
+            from lineage_bridge_dagster.embedded.production.command import production
     except ConfigurationError as error:
         return _unavailable(error)
     local.add_command(demo)
+    local.add_command(production)
     return local
 
 

@@ -20,6 +20,11 @@ def dagster_yaml(location: str = _NAME) -> str:
     )
 
 
+def deployed(name: str) -> str:
+    """A file of `deploy/`: `dagster.yaml` or `workspace.yaml` of a deployment with several processes."""
+    return _text(f"deploy/{name}")
+
+
 def workspace_yaml(project: DgProject, folder: Path) -> str:
     """The workspace of a project in a folder."""
     source = "./src" if (folder / "src" / project.module.split(".")[0]).is_dir() else "./"

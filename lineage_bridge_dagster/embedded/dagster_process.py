@@ -87,8 +87,8 @@ class DagsterProcess:
             raise ConfigurationError(
                 f"Port {self.port} is in use.", hint="Choose another with --port, or stop that process."
             )
-        self._instance.mkdir(parents=True, exist_ok=True)
-        (self._instance / "dagster.yaml").write_text(dagster_yaml(), encoding="utf-8")
+        self.home.mkdir(parents=True, exist_ok=True)
+        (self.home / "dagster.yaml").write_text(dagster_yaml(), encoding="utf-8")
         self._workspace.write_text(_WORKSPACE.format(host=HOST, port=self._code_port), encoding="utf-8")
         address = ("-h", HOST, "-p")
         location = ("-m", "lineage_bridge_dagster.definitions", "--location-name", "lineage_bridge_dagster")
@@ -152,15 +152,16 @@ class DagsterProcess:
             time.sleep(0.3)
 
     @property
-    def _instance(self) -> Path:
+    def home(self) -> Path:
+        """The folder of the Dagster instance."""
         return self.paths.home / "dagster"
 
     @property
     def _workspace(self) -> Path:
-        return self._instance / "workspace.yaml"
+        return self.home / "workspace.yaml"
 
     def _start(self, component: str, module: str, *arguments: str | Path) -> None:
         # Dagster warns about its beta features at every load, with hundreds of lines per minute.
-        env = {"PYTHONWARNINGS": "ignore", **self.env, "DAGSTER_HOME": str(self._instance)}
+        env = {"PYTHONWARNINGS": "ignore", **self.env, "DAGSTER_HOME": str(self.home)}
         command = processes.python(module, *arguments)
         self._running.append(processes.start(self.paths, component, command, env, log=LOG))

@@ -17,7 +17,9 @@ DEFAULT_HOME = ".lineage-bridge"
 MARKER = ".lineage-bridge-local"
 
 #: Entries that a home may contain before it is marked.
-_OWN_ENTRIES = frozenset({"data", "logs", "run", "dagster", "stack.json", "stack.env", ".gitignore", MARKER})
+_OWN_ENTRIES = frozenset(
+    {"data", "logs", "run", "dagster", "production", "stack.json", "stack.env", ".gitignore", MARKER}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,9 +53,24 @@ class Running:
 
 
 def start(
-    paths: StackPaths, component: str, command: Sequence[str | Path], env: Mapping[str, str], *, log: str = ""
+    paths: StackPaths,
+    component: str,
+    command: Sequence[str | Path],
+    env: Mapping[str, str],
+    *,
+    log: str = "",
+    user: str | None = None,
 ) -> Running:
-    """Start a component in its own process group, with its output in its log, or in that of another name."""
+    """Start a component in its own process group.
+
+    Args:
+        paths: The stack.
+        component: Its name.
+        command: The program with its arguments.
+        env: Variables beside those of this process.
+        log: Name of the log of its output, if not its own.
+        user: Whom it runs as; only root can choose.
+    """
     file = log_of(paths, log or component)
     _rotate(file)
     with file.open("ab") as sink:
@@ -69,6 +84,8 @@ def start(
             stdout=sink,
             stderr=sink,
             start_new_session=True,
+            user=user,
+            extra_groups=None if user is None else [],
         )
     _children[child.pid] = child
     running = Running(component, psutil.Process(child.pid))
@@ -115,7 +132,7 @@ def terminate(paths: StackPaths, components: Sequence[str] | None = None, *, pat
         # Only the leader: a driver that shuts down cleanly stops its JVM.
         with contextlib.suppress(psutil.NoSuchProcess):
             leader.send_signal(signal.SIGTERM)
-    _wait(leaders, patience)
+    wait(leaders, patience)
 
 
 def stop(
@@ -138,7 +155,7 @@ def stop(
     """
     terminate(paths, components, patience=patience)
     # A JVM exits by itself shortly after its driver.
-    _wait(
+    wait(
         [p for p, name in _own_processes(paths) if components is None or name in components],
         children_patience,
     )
@@ -156,7 +173,7 @@ def stop(
             killed.add(name)
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        _wait([process for process, _ in left], 5.0)
+        wait([process for process, _ in left], 5.0)
     for name in components if components is not None else _recorded(paths):
         _pid_file(paths, name).unlink(missing_ok=True)
     return sorted(killed)
@@ -217,7 +234,8 @@ def _wait_for_mark(process: psutil.Process) -> None:
         time.sleep(0.01)
 
 
-def _wait(processes: Sequence[psutil.Process], seconds: float) -> None:
+def wait(processes: Sequence[psutil.Process], seconds: float) -> None:
+    """Wait until all of them have exited, but no longer than this."""
     until = time.monotonic() + seconds
     while any(is_alive(process) for process in processes) and time.monotonic() < until:
         time.sleep(0.05)

@@ -36,7 +36,7 @@ METADATA_TIMEOUT = 5.0
 #: Timeout in seconds for the acknowledgement of a batch of records.
 PRODUCE_TIMEOUT = 60.0
 
-#: Transient errors for topics and groups that were just created.
+#: Transient errors for topics and groups that were just created, and for brokers that just started.
 _TRANSIENT = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -45,6 +45,8 @@ _TRANSIENT = frozenset(
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.NOT_COORDINATOR,
+        # A broker that has just started knows less than its clients.
+        KafkaError.UNKNOWN_LEADER_EPOCH,
     }
 )
 

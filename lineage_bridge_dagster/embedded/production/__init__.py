@@ -1,0 +1,1 @@
+"""The deployment of `deploy/` on the embedded stack: PostgreSQL, and each process by itself."""
