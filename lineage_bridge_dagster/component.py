@@ -6,6 +6,7 @@ Users edit its YAML instance in `defs/`. To change more, subclass it and overrid
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,7 @@ from lineage_bridge_dagster.automation.jobs import failing_job, lineage_job, pus
 from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.list_updates import list_updates
 from lineage_bridge_dagster.automation.loaded import loaded_tables
+from lineage_bridge_dagster.automation.missing_discovery import MissingDiscovery
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
     nightly_schedule,
@@ -52,7 +54,6 @@ from lineage_bridge_dagster.automation.state import (
     as_shown,
     loading_version,
     read_state,
-    warn_unreadable,
 )
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.upkeep import upkeep_job
@@ -68,7 +69,7 @@ from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig
 from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
@@ -86,6 +87,8 @@ from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComp
 
 #: `dg` lists the components of this module.
 __all__ = ["InventoryCollectorComponent", "LineageBridgeComponent", "TopicToIcebergComponent"]
+
+_log = logging.getLogger(__name__)
 
 
 @scaffold_with(InstanceScaffolder)
@@ -202,17 +205,34 @@ class LineageBridgeComponent(StoredComponent):
         own = type(self).get_asset_spec is not LineageBridgeComponent.get_asset_spec
         return own or self.translation is not None
 
-    def warn_unreadable(self, error: Exception) -> None:
-        warn_unreadable(error)
+    def fetch_error(self, error: Exception) -> LineageBridgeError:
+        key, storage = self.defs_state_config.key, DefsStateStorage.get()
+        version = loading_version(key)
+        if storage is None or not version:
+            return super().fetch_error(error)
+        return StateStore(storage, key).fetch_error(version, error)
 
-    def definitions_of(self, state_path: Path | None) -> Definitions:
+    def warn_unusable(self, error: LineageBridgeError) -> None:
+        _log.warning("%s", MissingDiscovery.of(error, AssetNames(self.name)).text)
+
+    def definitions_of(
+        self, state_path: Path | None, problem: LineageBridgeError | None = None
+    ) -> Definitions:
         """The definitions of a state; without one, the sensor, the refresh job, and jobs that fail."""
         with no_garbage_collection():
-            return self._definitions(state_path)
+            return self._definitions(state_path, problem)
 
-    def _definitions(self, state_path: Path | None) -> Definitions:
+    def _definitions(self, state_path: Path | None, problem: LineageBridgeError | None = None) -> Definitions:
         key, names, settings = self.defs_state_config.key, AssetNames(self.name), self._settings()
-        instance = self._instance(state_path, names, settings) if state_path else None
+        instance = None
+        if state_path is not None:
+            try:
+                discovery = read_state(state_path)
+            except LineageBridgeError as error:
+                problem = self._unusable(error)
+            else:
+                instance = self._instance(discovery, names, settings)
+        missing = MissingDiscovery.of(problem, names)
         inventory = instance.inventory if instance else None
         refresh = refresh_job(
             names,
@@ -222,19 +242,19 @@ class LineageBridgeComponent(StoredComponent):
             discovery_asset=self.checks,
             carried_limit=self.freshness.carried_limit,
         )
-        push = push_job(instance) if instance else failing_job(names.push_job, names)
+        push = push_job(instance) if instance else failing_job(names.push_job, missing)
         upkeep = (
             upkeep_job(instance, self.spark.history_days)
             if instance
-            else failing_job(names.upkeep_job, names)
+            else failing_job(names.upkeep_job, missing)
         )
-        impact = impact_job(instance) if instance else failing_job(names.impact_job, names)
-        lineage = lineage_job(names, inventory)
+        impact = impact_job(instance) if instance else failing_job(names.impact_job, missing)
+        lineage = lineage_job(names, inventory, missing)
         on = self.sensor.running
         lists = ListClient(settings)
         watched = inventory if self.checks and self.freshness.limits else None
         return Definitions(
-            assets=self._assets(instance) if instance else [],
+            assets=self._assets(instance) if instance else [missing.asset(names)],
             jobs=[refresh, push, lineage, upkeep, impact],
             sensors=[
                 lineage_sensor(
@@ -300,11 +320,8 @@ class LineageBridgeComponent(StoredComponent):
         return discover(self._settings()(), last, progress=progress)
 
     def _instance(
-        self, state_path: Path, names: AssetNames, settings: SettingsReader
-    ) -> ComponentInstance | None:
-        discovery = read_state(state_path)
-        if discovery is None:
-            return None
+        self, discovery: Discovery, names: AssetNames, settings: SettingsReader
+    ) -> ComponentInstance:
         discovery = as_shown(discovery, settings)
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
         inventory = build_inventory(discovery, self._spec_with_loader, include)

@@ -105,11 +105,13 @@ __all__ = [
     "execution_arguments",
     "get_run_crash_explanation",
     "is_of_this_python",
+    "is_reloading",
     "is_valid_cron_schedule",
     "other_definitions",
     "pin_newest_state",
     "reverse_cron_string_iterator",
     "run_dagster_api",
+    "state_files",
     "state_folder",
     "stored_instance_id",
     "tag_run",
@@ -145,6 +147,18 @@ def state_folder(storage: DefsStateStorage, key: str) -> Any:
     return None if base is None else base / storage._sanitize_key(key)
 
 
+def state_files(folder: Any) -> list[tuple[float, Any]]:
+    """The files in such a folder with their Unix times, newest first; none if it does not exist."""
+    try:
+        found = [(path.stat().st_mtime, path) for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    finally:
+        # s3fs would keep the listing, and deny all that other processes store from now on.
+        folder.fs.invalidate_cache()
+    return sorted(found, key=lambda pair: pair[0], reverse=True)
+
+
 def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, Any]]]:
     """Each asset, with its definition's metadata, of the code location that a step belongs to.
 
@@ -173,6 +187,18 @@ def pin_newest_state(key: str) -> None:
     found = newest.info_mapping.get(key) if newest else None
     if found is not None and not (known and known.info_mapping.get(key)):
         context.add_defs_state_info(key, found.version, found.create_timestamp)
+
+
+#: The first load of each component's state in this process.
+_first_loads: dict[str, DefinitionsLoadContext] = {}
+
+
+def is_reloading(key: str) -> bool:
+    """Whether a code server builds a component again, so that an error keeps the definitions that it has."""
+    context = DefinitionsLoadContext.get()
+    if context.load_type is not DefinitionsLoadType.INITIALIZATION or context._repository_load_data is None:
+        return False
+    return _first_loads.setdefault(key, context) is not context
 
 
 def other_definitions(context: ComponentLoadContext) -> Iterator[Definitions]:

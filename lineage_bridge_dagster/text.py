@@ -60,6 +60,15 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text, or its kind if it has none.
+
+    >>> first_line(ValueError("no such column\\n at line 3")), first_line(TimeoutError())
+    ('no such column', 'TimeoutError')
+    """
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
 def duration(milliseconds: int) -> str:
     """A duration in its two largest units.
 

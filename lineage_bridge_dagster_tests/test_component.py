@@ -18,6 +18,7 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import NodeContext
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many, world
 from lineage_bridge_dagster_tests.project import load
 
@@ -27,7 +28,7 @@ KEY = "LineageBridgeComponent"
 def test_loads_without_variables_and_without_a_state(instance: DagsterInstance) -> None:
     repository = load().get_repository_def()
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
-    assert not repository.asset_graph.get_all_asset_keys()
+    assert repository.asset_graph.get_all_asset_keys() == {AssetNames().discovery_key}
 
 
 def test_loads_the_newest_state(instance: DagsterInstance) -> None:

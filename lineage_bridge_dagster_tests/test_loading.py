@@ -8,13 +8,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dagster import DagsterInstance, SensorDefinition, SensorResult, build_sensor_context
+from dagster import DagsterInstance, Definitions, SensorDefinition, SensorResult, build_sensor_context
+from dagster._core.definitions.definitions_load_context import (
+    DefinitionsLoadContext,
+    DefinitionsLoadType,
+)
+from dagster._core.definitions.repository_definition.repository_definition import RepositoryLoadData
 
 import lineage_bridge_dagster.discovery.discover
+from lineage_bridge_dagster.assets.stored_component import ReplacedStateError
+from lineage_bridge_dagster.automation import reload
 from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster_tests.assets.world import world
 from lineage_bridge_dagster_tests.project import load
 
@@ -102,7 +109,24 @@ def _deleted(path: Path) -> None:
     path.unlink()
 
 
-@pytest.mark.parametrize("corrupt", [_truncated, _newer_format, _binary, _deleted])
+def _explanation(definitions: Definitions) -> str:
+    """What the page of the only asset says."""
+    graph = definitions.resolve_asset_graph()
+    (key,) = graph.get_all_asset_keys()
+    assert key == AssetNames().discovery_key
+    return graph.get(key).description or ""
+
+
+def _tick(instance: DagsterInstance, definitions: Definitions) -> SensorResult:
+    sensor = definitions.get_sensor_def("lineage_sensor")
+    assert isinstance(sensor, SensorDefinition)
+    with build_sensor_context(instance, definitions=definitions) as context:
+        tick = sensor(context)
+    assert isinstance(tick, SensorResult)
+    return tick
+
+
+@pytest.mark.parametrize("corrupt", [_truncated, _binary, _deleted])
 def test_an_unreadable_state_is_replaced_by_a_new_discovery(
     instance: DagsterInstance,
     monkeypatch: pytest.MonkeyPatch,
@@ -116,14 +140,9 @@ def test_an_unreadable_state_is_replaced_by_a_new_discovery(
 
     with caplog.at_level(logging.WARNING):
         definitions = load()
-    assert "The stored discovery cannot be read, so there are no assets until the refresh job" in caplog.text
-    assert not definitions.resolve_asset_graph().get_all_asset_keys()
-    sensor = definitions.get_sensor_def("lineage_sensor")
-    assert isinstance(sensor, SensorDefinition)
-    with build_sensor_context(instance, definitions=definitions) as context:
-        tick = sensor(context)
-    assert isinstance(tick, SensorResult)
-    assert [request.job_name for request in tick.run_requests or []] == ["refresh"]
+    assert "The stored discovery cannot be read. " in caplog.text
+    assert _explanation(definitions) in caplog.text
+    assert [request.job_name for request in _tick(instance, definitions).run_requests or []] == ["refresh"]
 
     monkeypatch.setattr(
         lineage_bridge_dagster.discovery.discover, "discover", lambda *_args, **_options: world().discovery()
@@ -135,15 +154,75 @@ def test_an_unreadable_state_is_replaced_by_a_new_discovery(
     assert load().resolve_asset_graph().get_all_asset_keys()
 
 
-def test_loading_succeeds_while_the_state_storage_is_down(
-    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def _fail(*_args: object) -> None:
+    raise ConnectionError("Could not connect to the bucket")
+
+
+def test_while_the_state_storage_is_down_the_sensor_waits_and_then_loads_what_is_stored(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    StateStore.of(instance, KEY).store(world().discovery())
-    storage: Any = instance.defs_state_storage
+    version = StateStore.of(instance, KEY).store(world().discovery())
+    (path,) = Path(instance.root_directory).rglob(version)
+    with monkeypatch.context() as away:
+        away.setattr(type(instance.defs_state_storage), "download_state_to_path", _fail)
+        definitions = load()
+        assert "Could not connect to the bucket" in _explanation(definitions)
+        # A discovery would replace what is there, and carry nothing over from it.
+        tick = _tick(instance, definitions)
+        assert not tick.run_requests
+        assert "Could not connect to the bucket" in str(tick.skip_reason)
+        refresh = definitions.get_repository_def().get_job("refresh")
+        assert not refresh.execute_in_process(instance=instance, raise_on_error=False).success
+    assert StateStore.of(instance, KEY).latest_version() == version
+    assert path.exists()
+    reloads: list[object] = []
+    monkeypatch.setattr(reload, "_reload_with_state", lambda *args: reloads.append(args))
+    assert "Loaded a newer discovery" in str(_tick(instance, definitions).skip_reason)
+    assert reloads
 
-    def fail(*_args: object) -> None:
-        raise ConnectionError("Could not connect to the bucket")
 
-    monkeypatch.setattr(type(storage), "download_state_to_path", fail)
-    assert load().get_sensor_def("lineage_sensor")
-    assert "Could not connect to the bucket" in caplog.text
+def test_a_state_of_a_newer_version_is_refused_and_kept(
+    instance: DagsterInstance, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = StateStore.of(instance, KEY)
+    version = store.store(world().discovery())
+    (path,) = Path(instance.root_directory).rglob(version)
+    _newer_format(path)
+    definitions = load()
+    for text in (_explanation(definitions), str(_tick(instance, definitions).skip_reason)):
+        assert "has format 9, and this version of lineage-bridge-dagster reads formats up to 1" in text
+        assert "lineage-bridge migrate" in text
+    assert not _tick(instance, definitions).run_requests
+    refresh = definitions.get_repository_def().get_job("refresh")
+    assert not refresh.execute_in_process(instance=instance, raise_on_error=False).success
+    assert store.latest_version() == version
+
+
+def test_a_server_keeps_its_assets_where_the_newest_state_cannot_be_loaded(instance: DagsterInstance) -> None:
+    """Each load is a code server's: the first as it starts, the others as it is told of a newer state."""
+    store = StateStore.of(instance, KEY)
+    store.store(world().discovery())
+    assert len(_served(instance).resolve_asset_graph().get_all_asset_keys()) > 20
+    version = store.store(world().discovery())
+    (path,) = Path(instance.root_directory).rglob(version)
+    good = path.read_bytes()
+    for corrupt in (_truncated, _newer_format, _deleted):
+        corrupt(path)
+        with pytest.raises(Exception, match="building definitions") as caught:
+            _served(instance)
+        causes = [caught.value, caught.value.__cause__]
+        assert any(isinstance(each, ReplacedStateError) for each in causes), causes
+        path.write_bytes(good)
+    assert len(_served(instance).resolve_asset_graph().get_all_asset_keys()) > 20
+
+
+def _served(instance: DagsterInstance) -> Definitions:
+    from lineage_bridge_dagster.definitions import defs
+
+    info = instance.defs_state_storage.get_latest_defs_state_info()  # type: ignore[union-attr]
+    given = RepositoryLoadData(defs_state_info=info)
+    context = DefinitionsLoadContext(DefinitionsLoadType.INITIALIZATION, repository_load_data=given)
+    with DefinitionsLoadContext.scoped(context):
+        loaded = defs()
+    assert isinstance(loaded, Definitions)
+    return loaded

@@ -14,8 +14,9 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from pydantic import PrivateAttr
 
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import pin_newest_state
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.dagster_internals import is_reloading, pin_newest_state
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.text import first_line
 
 #: Where states are stored by default.
 STATE = DefsStateConfigArgs(
@@ -26,8 +27,15 @@ STATE = DefsStateConfigArgs(
 )
 
 
+class ReplacedStateError(LineageBridgeError):
+    """The newest state cannot be loaded in place of the one that is loaded."""
+
+
 class StoredComponent(StateBackedComponent, YamlSection):
-    """Builds its definitions from the newest stored state, or without one if it cannot be fetched.
+    """Builds its definitions from the newest stored state, or without one if it cannot be loaded.
+
+    A code server that starts loads in any case, since only what it serves can mend the state. One that is
+    running keeps the definitions that it has instead: its assets must not vanish while a bucket is down.
 
     A subclass declares the fields `name` and `defs_state`, where its YAML shall have them.
     """
@@ -41,6 +49,8 @@ class StoredComponent(StateBackedComponent, YamlSection):
 
     #: Whether the last build could fetch the stored state, if there is one.
     _fetched: bool = PrivateAttr(default=False)
+    #: Whether the build replaces definitions that a code server has.
+    _is_reloading: bool = PrivateAttr(default=False)
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
@@ -48,16 +58,19 @@ class StoredComponent(StateBackedComponent, YamlSection):
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def build_stored(self, context: ComponentLoadContext) -> Definitions:
-        """Build the definitions of the newest stored state."""
-        self._fetched = False
+        """Build the definitions of the newest stored state.
+
+        Raises:
+            ReplacedStateError: it cannot be loaded, and a code server has those of an earlier one.
+        """
+        self._fetched, self._is_reloading = False, is_reloading(self.defs_state_config.key)
         try:
             pin_newest_state(self.defs_state_config.key)
             return super().build_defs(context)
         except Exception as error:
             if self._fetched:
                 raise
-            self.warn_unreadable(error)
-            return self.build_defs_from_state(context, None)
+            return self.definitions_of(None, self._unusable(self.fetch_error(error)))
 
     def build_defs_from_state(
         self,
@@ -68,13 +81,39 @@ class StoredComponent(StateBackedComponent, YamlSection):
         self._fetched = True
         return self.definitions_of(state_path)
 
-    @abstractmethod
-    def definitions_of(self, state_path: Path | None) -> Definitions:
-        """The definitions of a stored state; None if there is none, or if it cannot be fetched."""
+    def fetch_error(self, error: Exception) -> LineageBridgeError:
+        """What to report where the stored state could not be fetched."""
+        text = f"{type(error).__name__}: {first_line(error)}"
+        return LineageBridgeError(
+            f"It cannot be fetched: {text}.",
+            hint="Check defs_state_storage in dagster.yaml, and that this process may read there.",
+        )
+
+    def _unusable(self, error: LineageBridgeError) -> LineageBridgeError:
+        """The reason why definitions are built without their state.
+
+        Raises:
+            ReplacedStateError: those that a code server has are better.
+        """
+        if self._is_reloading:
+            raise ReplacedStateError(error.message, hint=error.hint) from error
+        self.warn_unusable(error)
+        return error
 
     @abstractmethod
-    def warn_unreadable(self, error: Exception) -> None:
-        """Log that the stored state cannot be fetched, and what follows."""
+    def definitions_of(
+        self, state_path: Path | None, problem: LineageBridgeError | None = None
+    ) -> Definitions:
+        """The definitions of a stored state.
+
+        Args:
+            state_path: its file; None if there is none, or if it cannot be fetched.
+            problem: why it cannot be fetched.
+        """
+
+    @abstractmethod
+    def warn_unusable(self, error: LineageBridgeError) -> None:
+        """Log why the definitions are built without their state, and what follows."""
 
 
 def check_names(instances: Sequence[StoredComponent], component: str, named_after: str) -> None:

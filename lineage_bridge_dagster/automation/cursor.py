@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-VERSION = 1
+from lineage_bridge_dagster.formats import CURSOR
 
 
 class Attempt(BaseModel):
@@ -67,7 +67,7 @@ class Cursor(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    version: int = VERSION
+    version: int = CURSOR.version
     #: Scope -> fingerprint of its list that the loaded state is known to cover.
     seen: dict[str, str] = Field(default_factory=dict)
     #: The same for lists that a refresh was requested for; they count as seen once a newer state is loaded.
@@ -107,8 +107,11 @@ class Cursor(BaseModel):
             cursor = cls.model_validate_json(text)
         except ValidationError as error:
             return cls(), f"The cursor could not be read and starts over: {error.errors()[0]['msg']}"
-        if cursor.version != VERSION:
-            return cls(), f"The cursor has version {cursor.version} and starts over as version {VERSION}"
+        if cursor.version != CURSOR.version:
+            return (
+                cls(),
+                f"The cursor has version {cursor.version} and starts over as version {CURSOR.version}",
+            )
         return cursor, ""
 
     def write(self) -> str:

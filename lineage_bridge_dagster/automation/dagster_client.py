@@ -33,6 +33,9 @@ class DagsterClient(Protocol):
     def latest_version(self) -> str | None:
         """The version of the newest stored state."""
 
+    def check_state(self) -> None:
+        """Read the newest state; raises as `StateStore.load` does."""
+
     def store(self, discovery: Discovery) -> None:
         """Store a discovery as the newest state."""
 
@@ -75,6 +78,9 @@ class InstanceClient:
 
     def latest_version(self) -> str | None:
         return self._store.latest_version()
+
+    def check_state(self) -> None:
+        self._store.load()
 
     def store(self, discovery: Discovery) -> None:
         self._store.store(discovery)

@@ -30,6 +30,7 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.tables import push_failure
+from lineage_bridge_dagster.automation.missing_discovery import MissingDiscovery
 from lineage_bridge_dagster.automation.push_events import push_events, report_markdown
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
@@ -276,7 +277,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
 
 
 def lineage_job(
-    names: AssetNames, inventory: Inventory | None
+    names: AssetNames, inventory: Inventory | None, missing: MissingDiscovery
 ) -> UnresolvedAssetJobDefinition | JobDefinition:
     """The job over all materializable assets and every check; the sensor runs it for a selection.
 
@@ -287,7 +288,7 @@ def lineage_job(
     """
     keys = [asset.key for asset in inventory.materializable] if inventory else []
     if not keys:
-        return failing_job(names.lineage_job, names, found=inventory is not None)
+        return failing_job(names.lineage_job, _without_topics(names) if inventory else missing)
     return define_asset_job(
         names.lineage_job,
         selection=AssetSelection.assets(*keys) | AssetSelection.checks_for_assets(names.discovery_key),
@@ -298,28 +299,21 @@ def lineage_job(
     )
 
 
-def failing_job(name: str, names: AssetNames, *, found: bool = False) -> JobDefinition:
-    """A job that has nothing to do yet: it takes any run config, and fails with what to do first.
-
-    Args:
-        name: the name of the job.
-        names: the names of the instance.
-        found: whether a discovery is stored, which then has neither topics nor tables.
-    """
-    if found:
-        reason = "the last discovery found no topics and no tables"
-        step = (
-            f"Look at the coverage of {names.discovery_key.to_user_string()}, and at confluent.environments "
-            f"and confluent.clusters in the YAML, which limit what is read; then run the {names.refresh_job} "
-            "job again."
-        )
-    else:
-        reason = "no discovery is stored yet"
-        step = f"Run the {names.refresh_job} job first: dg launch --job {names.refresh_job}"
+def failing_job(name: str, missing: MissingDiscovery) -> JobDefinition:
+    """A job that has nothing to do yet: it takes any run config, and fails with what to do first."""
 
     @op(name=name)
     def nothing_to_do() -> None:
         with readable_failures():
-            raise LineageBridgeError(f"{name} has nothing to do: {reason}.", hint=step)
+            raise LineageBridgeError(f"{name} has nothing to do: {missing.reason}.", hint=missing.next_step)
 
-    return one_op_job(nothing_to_do, f"Has nothing to do and fails: {reason}. {step}")
+    return one_op_job(nothing_to_do, f"Has nothing to do and fails: {missing.reason}. {missing.next_step}")
+
+
+def _without_topics(names: AssetNames) -> MissingDiscovery:
+    return MissingDiscovery(
+        "the last discovery found no topics and no tables",
+        f"Look at the coverage of {names.discovery_key.to_user_string()}, and at confluent.environments "
+        f"and confluent.clusters in the YAML, which limit what is read; then run the {names.refresh_job} "
+        "job again.",
+    )

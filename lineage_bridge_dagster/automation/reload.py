@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from dagster_shared.serdes import deserialize_value, serialize_value
 
+from lineage_bridge_dagster.assets.stored_component import ReplacedStateError
 from lineage_bridge_dagster.dagster_internals import CodeServer, code_server
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.text import first_line
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -39,6 +41,10 @@ mutation($name: String!) {
 
 class ReloadError(LineageBridgeError):
     """Every way to reload failed; the definitions stay the same until the server is restarted."""
+
+
+class KeptDefinitionsError(ReloadError):
+    """The newest state cannot be loaded, so the server goes on with the definitions that it has."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ def reload_code_location(
         graphql_url: a webserver's base URL; `LINEAGE_BRIDGE_DAGSTER_URL` by default.
 
     Raises:
+        KeptDefinitionsError: the newest state cannot be loaded; the server keeps the definitions that it has.
         ReloadError: all three ways failed.
     """
     tried: list[str] = []
@@ -76,8 +83,11 @@ def reload_code_location(
     for how, way in ways:
         try:
             way()
+        except KeptDefinitionsError:
+            # Each slower way restarts the server, which would then have no assets at all.
+            raise
         except Exception as error:
-            tried.append(f"{how}: {_first_line(error)}")
+            tried.append(f"{how}: {first_line(error)}")
         else:
             return Reloaded(how, time.monotonic() - began, tuple(tried))
     raise ReloadError(
@@ -103,7 +113,9 @@ def _reload_with_state(origin: Any, instance: DagsterInstance, timeout_seconds: 
     reply = _client(origin).reload_code_with_state(serialize_value(info), timeout=timeout_seconds)
     if reply.serialized_error:
         # The server reports an error in a successful response.
-        raise ReloadError(_error_text(reply.serialized_error))
+        error = _cause(reply.serialized_error)
+        kept = getattr(error, "cls_name", None) == ReplacedStateError.__name__
+        raise (KeptDefinitionsError if kept else ReloadError)(str(getattr(error, "message", error)))
 
 
 def _reload_server(origin: Any, timeout_seconds: int) -> None:
@@ -134,13 +146,9 @@ def _reload_by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> 
         raise ReloadError(str(inner.get("message") or body.get("errors") or result))
 
 
-def _error_text(serialized: str) -> str:
+def _cause(serialized: str) -> Any:
     error: Any = deserialize_value(serialized)
     # The first error only names the component; the last cause describes what is wrong and where.
     while getattr(error, "cause", None) is not None:
         error = error.cause
-    return str(getattr(error, "message", error))
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return error

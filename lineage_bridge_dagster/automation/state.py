@@ -6,8 +6,9 @@ import logging
 import math
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -17,13 +18,16 @@ from dagster import RunsFilter
 from lineage_bridge_dagster.dagster_internals import (
     NOT_FINISHED_STATUSES,
     DefinitionsLoadContext,
+    state_files,
     state_folder,
 )
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.formats import NewerFormatError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.sql_policy import limited, mode_of
 from lineage_bridge_dagster.settings import SettingsReader
+from lineage_bridge_dagster.text import first_line
 
 if TYPE_CHECKING:
     from dagster import DagsterInstance
@@ -38,26 +42,32 @@ KEEP_VERSIONS = 20
 _log = logging.getLogger(__name__)
 
 
-def read_state(path: Path) -> Discovery | None:
-    """The discovery in a file; None, with a warning, if it cannot be read.
+class UnreachableStateError(LineageBridgeError):
+    """A stored discovery could not be fetched. It may well be there, so nothing may replace it."""
 
-    The file may be truncated or from a newer version of this project. Definitions must load without it, as
-    only then can a refresh replace it.
+
+class DamagedStateError(LineageBridgeError):
+    """A stored discovery is not one: its file was cut short, or written over."""
+
+
+class LostStateError(LineageBridgeError):
+    """A stored discovery is gone: its storage was asked, and does not have it."""
+
+
+def read_state(path: Path) -> Discovery:
+    """The discovery in a file of the storage.
+
+    Raises:
+        NewerFormatError: a newer version of this project stored it.
+        DamagedStateError: the file is damaged.
     """
     try:
         return graph_json.load(path)
+    except NewerFormatError:
+        raise
     except Exception as error:
-        warn_unreadable(error)
-        return None
-
-
-def warn_unreadable(error: Exception) -> None:
-    """Warn that the definitions have no assets, and report how to recover."""
-    _log.warning(
-        "The stored discovery cannot be read, so there are no assets until the refresh job has stored "
-        "another. The lineage sensor requests it if it is on; else launch the job. Glue is unchanged. %s",
-        error,
-    )
+        text = first_line(error).replace(str(path), "its file")
+        raise DamagedStateError(f"It is damaged: {text}") from error
 
 
 def as_shown(discovery: Discovery, settings: SettingsReader) -> Discovery:
@@ -100,22 +110,81 @@ class StateStore:
         return self._storage.get_latest_version(self._key)
 
     def load(self) -> Discovery | None:
-        """The newest state; None if none is stored yet."""
+        """The newest state; None if none is stored yet.
+
+        Raises:
+            UnreachableStateError: its storage could not be asked.
+            LostStateError: its storage does not have it.
+            NewerFormatError: a newer version of this project stored it.
+            DamagedStateError: it is damaged.
+        """
         version = self.latest_version()
-        if version is None:
-            return None
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "lineage_graph.json"
-            self._storage.download_state_to_path(self._key, version, path)
-            return graph_json.load(path)
+        return None if version is None else self._read(version)
 
     def last_good(self, warn: Callable[[str], object] = _log.warning) -> Discovery | None:
-        """The newest state; None, with a warning, if it cannot be read: a discovery must still run."""
+        """The newest state, or the one before it if it is damaged or gone; None, with warnings, without any.
+
+        Raises:
+            UnreachableStateError: what is stored could not be fetched. A discovery without it would forget
+                what cannot be read just now, and would then replace it.
+            NewerFormatError: a newer version of this project stored it.
+        """
+        version = self.latest_version()
+        for each in chain([version], self._older(version)) if version else ():
+            try:
+                return self._read(each)
+            except (UnreachableStateError, NewerFormatError):
+                raise
+            except LineageBridgeError as error:
+                warn(f"Version {each} of the state cannot be used: {error.reason}")
+        if version:
+            warn("No earlier state can be read either, so nothing is carried over from it.")
+        return None
+
+    def fetch_error(self, version: str, error: Exception) -> LineageBridgeError:
+        """Why a version could not be fetched: whether it is gone, or its storage could not be asked."""
+        folder = state_folder(self._storage, self._key)
+        if folder is not None:
+            try:
+                (folder / version).stat()
+            except FileNotFoundError:
+                return LostStateError(
+                    f"{folder / version} does not exist.",
+                    hint="The next discovery replaces it. If other hosts have it, defs_state_storage in "
+                    "dagster.yaml names a folder of this host alone.",
+                )
+            except Exception as refused:
+                error = refused
+        return self._unreachable(version, error)
+
+    def _unreachable(self, version: str, error: Exception) -> UnreachableStateError:
+        folder = state_folder(self._storage, self._key)
+        text = f"{type(error).__name__}: {first_line(error)}"
+        return UnreachableStateError(
+            f"Version {version} of {folder or self._key} cannot be fetched: {text}.",
+            hint="Check defs_state_storage in dagster.yaml, and that this process may read there. Nothing is "
+            "discovered until then, as that would replace what cannot be read.",
+        )
+
+    def _read(self, version: str) -> Discovery:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lineage_graph.json"
+            try:
+                self._storage.download_state_to_path(self._key, version, path)
+            except Exception as error:
+                raise self.fetch_error(version, error) from error
+            return read_state(path)
+
+    def _older(self, version: str) -> Iterator[str]:
+        """All other stored versions, newest first; none if the storage has no folders."""
+        folder = state_folder(self._storage, self._key)
+        if folder is None:
+            return
         try:
-            return self.load()
+            dated = state_files(folder)
         except Exception as error:
-            warn(f"The last state cannot be read, so nothing is carried over from it: {error}")
-            return None
+            raise self._unreachable(version, error) from error
+        yield from (path.name for _, path in dated if path.name != version)
 
     def store(self, discovery: Discovery) -> str:
         """Store a discovery as the newest version and return the version.
@@ -138,13 +207,18 @@ class StateStore:
     ) -> int:
         """Remove old versions that no run needs, never the newest; returns how many.
 
-        Applies to storage in a folder (Dagster's default); another storage needs a retention of its own.
+        What cannot be removed stays, with a warning: the newest version is stored by now. A storage of
+        another kind than `UPathDefsStateStorage` needs a retention of its own.
         """
         folder = state_folder(self._storage, self._key)
-        if folder is None or not folder.exists():
+        if folder is None:
             return 0
         before = time.time() - keep_seconds
-        old = _old(list(folder.iterdir()), keep_versions, before)
+        try:
+            old = _old(state_files(folder), keep_versions, before)
+        except Exception as error:
+            _log.warning("Old states in %s are kept, as they cannot be listed: %s", folder, first_line(error))
+            return 0
         if not old:
             return 0
         needed = {self.latest_version(), *self._planned_with(instance, before)}
@@ -154,7 +228,7 @@ class StateStore:
                 try:
                     path.unlink()
                     removed += 1
-                except OSError as error:
+                except Exception as error:
                     _log.warning("The old state %s could not be removed: %s", path.name, error)
         return removed
 
@@ -173,9 +247,8 @@ class StateStore:
         return found
 
 
-def _old(paths: Sequence[Any], keep: int, before: float) -> list[Any]:
-    """The paths after the newest `keep` that a newer one had replaced before a Unix time."""
-    dated = sorted(((path.stat().st_mtime, path) for path in paths), key=lambda pair: pair[0], reverse=True)
+def _old(dated: Sequence[tuple[float, Any]], keep: int, before: float) -> list[Any]:
+    """The paths, newest first, after `keep` of them that a newer one had replaced before a Unix time."""
     # A version was in use until the next one was stored, whatever its own age.
     replaced = [math.inf, *(modified for modified, _ in dated)]
     return [

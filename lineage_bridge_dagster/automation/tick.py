@@ -3,7 +3,7 @@
 A tick makes cheap requests only and stays within a time budget; heavy work is requested as a run:
 
 1. if a newer state is stored than the one loaded, reload the definitions and stop there;
-2. if there is no state at all, request a refresh;
+2. if there is no state at all, or a damaged one, request a refresh; if it cannot be fetched, wait for it;
 3. for tables whose last push does not match their current lineage, request their chains and pushes, with
    backoff after failures;
 4. for tables that lost the lineage that was pushed, as a sweep of whole tables finds, request repairs;
@@ -26,6 +26,7 @@ from lineage_bridge_dagster.automation.dagster_client import DagsterClient
 from lineage_bridge_dagster.automation.loaded import LoadedState
 from lineage_bridge_dagster.automation.missing_pushes import MissingPushes
 from lineage_bridge_dagster.automation.requests import RefreshRequest, TickResult, short_digest
+from lineage_bridge_dagster.automation.state import UnreachableStateError
 from lineage_bridge_dagster.automation.sweep import Sweep, SweepSettings
 from lineage_bridge_dagster.automation.watched_lists import (
     ListReader,
@@ -36,6 +37,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     titles,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.formats import NewerFormatError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
@@ -70,13 +72,15 @@ class Tick:
         began = self.timer()
         result = TickResult(cursor)
         latest = self.dagster.latest_version()
-        if latest and latest != self.loaded.version and self._reload(result):
+        is_newer = latest is not None and latest != self.loaded.version
+        if is_newer and self._reload(result):
             return result
-        if self.loaded.discovery is None:
-            if latest is None:
-                self._refresh(result, "no discovery is stored yet")
-            elif latest == self.loaded.version:
-                self._refresh(result, "the stored discovery cannot be read")
+        if latest is None:
+            self._refresh(result, "no discovery is stored yet")
+        elif (is_newer or self.loaded.discovery is None) and self._can_read_state(result) and not is_newer:
+            # The server started while the storage was down.
+            self._reload(result)
+        if self.loaded.discovery is None or result.refresh is not None:
             return result
         self._report_absent(result, self.loaded.discovery)
         self._settle_refresh(result)
@@ -100,6 +104,18 @@ class Tick:
             return False
         result.note(self.log, f"loaded a newer discovery ({how}); the next tick uses it")
         return True
+
+    def _can_read_state(self, result: TickResult) -> bool:
+        """Whether the newest state can be read. For one that never will be, a refresh is requested."""
+        try:
+            self.dagster.check_state()
+        except (UnreachableStateError, NewerFormatError) as error:
+            result.note(self.log, f"the stored discovery is not loaded: {error.reason.rstrip('.')}")
+        except LineageBridgeError as error:
+            self._refresh(result, f"the stored discovery cannot be read: {error.message}")
+        else:
+            return True
+        return False
 
     def _report_absent(self, result: TickResult, discovery: Discovery) -> None:
         """Report the tables that Glue lacks: their number always, their checks when an outcome changed.

@@ -21,6 +21,7 @@ from sys import intern
 from typing import IO
 
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.formats import MARK
 from lineage_bridge_dagster.lineage.files import write_atomically
 
 FORMAT = "%Y-%m-%d %H:%M:%S"
@@ -72,15 +73,16 @@ class MarkState:
         return min(each for each in candidates if each)
 
     def lines(self) -> Iterator[str]:
-        header = {"version": 1, "behind": dict(self.behind), "catalogs": dict(self.catalogs)}
+        header = {MARK.key: MARK.version, "behind": dict(self.behind), "catalogs": dict(self.catalogs)}
         yield json.dumps(header, sort_keys=True)
         for each in self.identifiers:
             yield json.dumps(each.fields())
 
     @classmethod
-    def of_lines(cls, lines: Iterable[str]) -> MarkState:
+    def of_lines(cls, lines: Iterable[str], where: str) -> MarkState:
         rows = iter(lines)
         header = json.loads(next(rows))
+        MARK.check(header.get(MARK.key), where)
         identifiers = tuple(Identifier.of(json.loads(line)) for line in rows)
         return cls(header["behind"], identifiers, header.get("catalogs", {}))
 
@@ -266,11 +268,12 @@ def read_state(file: IO[bytes], where: str) -> MarkState:
 
     Raises:
         ConfigurationError: The file is damaged.
+        NewerFormatError: A newer version of this project stored it.
     """
     try:
         with gzip.open(file, "rt", encoding="utf-8") as lines:
-            return MarkState.of_lines(lines)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration) as error:
+            return MarkState.of_lines(lines, where)
+    except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration, AttributeError) as error:
         raise _damaged(where, error) from error
 
 

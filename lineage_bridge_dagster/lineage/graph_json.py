@@ -1,7 +1,7 @@
 """Reading and writing `lineage_graph.json`.
 
 The document holds `nodes`, `edges` and, where known, `discovered_at` and `coverage`
-(`[{"scope", "status", "reason", "count"}]`). A stored state holds `caches` too.
+(`[{"scope", "status", "reason", "count"}]`). A stored state holds its `format` and `caches` too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.formats import DISCOVERY
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.files import write_atomically
 from lineage_bridge_dagster.lineage.graph_lines import read_lines
@@ -36,6 +37,7 @@ def load(path: str | os.PathLike[str]) -> Discovery:
 
     Raises:
         ConfigurationError: It is missing, unreadable or malformed; the message gives the location.
+        NewerFormatError: It is the state of a newer version of this project.
     """
     path = Path(path)
     if path.is_dir():
@@ -72,6 +74,7 @@ def loads(text: str, *, name: str = "the graph") -> Discovery:
 
     Raises:
         ConfigurationError: It is malformed; the message gives the location.
+        NewerFormatError: It is the state of a newer version of this project.
     """
     try:
         document = json.loads(text)
@@ -89,6 +92,7 @@ def loads(text: str, *, name: str = "the graph") -> Discovery:
             f'{name} holds {describe_type(document)}; expected {{"nodes": [...], "edges": [...]}}.',
             hint=HOW_TO_WRITE_ONE,
         )
+    DISCOVERY.check(document.get(DISCOVERY.key), name)
     discovery = discovery_of(
         document.get("nodes"),
         document.get("edges"),
@@ -111,7 +115,8 @@ def dump(discovery: Discovery, path: str | os.PathLike[str], *, with_caches: boo
     Args:
         discovery: What to write.
         path: The file.
-        with_caches: Write `discovery.caches` too: for a stored state, from which a discovery continues.
+        with_caches: Write the format and `discovery.caches` too: for a stored state, from which a discovery
+            continues.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -135,6 +140,8 @@ def to_text(value: object) -> str:
 
 def _chunks(discovery: Discovery, with_caches: bool) -> Iterator[str]:
     yield "{\n"
+    if with_caches:
+        yield f'"{DISCOVERY.key}": {DISCOVERY.version},\n'
     if discovery.discovered_at:
         yield f'"discovered_at": {to_text(discovery.discovered_at)},\n'
     if with_caches and discovery.caches:

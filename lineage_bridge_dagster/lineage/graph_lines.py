@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from lineage_bridge_dagster.formats import DISCOVERY
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
@@ -29,12 +30,14 @@ def read_lines(path: Path) -> Discovery:
         ValueError: It is not UTF-8, not JSON, or of another form.
         RecursionError: A record is nested too deeply.
         ConfigurationError: A record is malformed.
+        NewerFormatError: A newer version of this project stored it.
         OSError: It cannot be read.
     """
     graph, equal = Graph(), EqualValues()
     with path.open(encoding="utf-8") as file, no_garbage_collection():
         lines = _Lines(file)
         lines.expect("{\n")
+        DISCOVERY.check(lines.field(DISCOVERY.key), str(path))
         discovered_at, caches = lines.field("discovered_at"), lines.field("caches")
         discovery = discovery_of(
             (plain_node(record, equal) or record for record in lines.listed("nodes")),

@@ -31,6 +31,7 @@ from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, driver, remote
 from lineage_bridge_dagster.spark.connect_address import MASTER, SECRET_NAMES, remote_of
 from lineage_bridge_dagster.spark.foreign_catalogs import without_servers_code
+from lineage_bridge_dagster.text import first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -143,7 +144,7 @@ def spark_session(
             session = builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(
-                f"Spark did not start on {master}: {_first_line(error)}",
+                f"Spark did not start on {master}: {first_line(error)}",
                 hint="Check spark.master, the memory and the Java in use; Spark logged the lines above.",
             ) from error
         classic.remember_classes()
@@ -295,7 +296,3 @@ def _point_at_java() -> None:
 def _text(value: Any) -> str:
     """A value as Spark parses it: `true`, not `True`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)

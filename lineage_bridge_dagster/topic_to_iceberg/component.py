@@ -26,7 +26,7 @@ from lineage_bridge_dagster.catalogs.settings.yaml_sections import CatalogConfig
 from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig, ConfluentSettingsResource
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.loaded_topics import loaded_topic_of
 from lineage_bridge_dagster.lineage.model import Node
@@ -42,6 +42,7 @@ from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import RunConfig, UpkeepConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
+from lineage_bridge_dagster.topic_to_iceberg.specs import missing_topics
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster.topic_to_iceberg.upkeep import upkeep_job, upkeep_schedule
 
@@ -201,16 +202,29 @@ class TopicToIcebergComponent(StoredComponent):
         check_names(instances, "TopicToIcebergComponent", "jobs, sensors and resources")
         return self.build_stored(context)
 
-    def warn_unreadable(self, error: Exception) -> None:
-        _log.warning("The stored topics cannot be fetched; named topics are loaded alone: %s", error)
+    def warn_unusable(self, error: LineageBridgeError) -> None:
+        _log.warning("The stored topics cannot be used; named topics are loaded alone. %s", error)
 
-    def definitions_of(self, state_path: Path | None) -> Definitions:
-        """The definitions of the named topics, and of those that the state has for patterns."""
-        state = LoadState.read(state_path) if state_path else None
+    def definitions_of(
+        self, state_path: Path | None, problem: LineageBridgeError | None = None
+    ) -> Definitions:
+        """The definitions of the named topics, and of those that the state has for patterns.
+
+        What takes a stored list of topics is an asset that says so where there is none.
+        """
+        state, names = None, LoadNames(self.name)
+        if state_path is not None:
+            try:
+                state = LoadState.read(state_path)
+            except LineageBridgeError as error:
+                problem = self._unusable(error)
         cluster = state.cluster if state else self._known_cluster()
-        names = LoadNames(self.name)
-        if cluster is None:
-            return Definitions()
+        loads = self._loads(state, cluster, names) if cluster else Definitions()
+        if state is not None or (cluster and not any(each.is_pattern for each in self.topics)):
+            return loads
+        return Definitions.merge(loads, Definitions(assets=[missing_topics(names, problem)]))
+
+    def _loads(self, state: LoadState | None, cluster: TopicCluster, names: LoadNames) -> Definitions:
         loads = self.plan(cluster.cluster_id).loads(state.topics if state else ())
         instance = LoadInstance(names, cluster, loads, self.run, self.open_loaders, self.upkeep)
         assets = load_assets(instance)

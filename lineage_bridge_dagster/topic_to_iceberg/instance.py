@@ -51,6 +51,11 @@ class LoadNames:
         return self._prefixed("backfill_topics")
 
     @property
+    def topics_key(self) -> AssetKey:
+        """The key of the asset that stands for topics of which no list is stored."""
+        return AssetKey(["topic_to_iceberg", *([self.prefix] if self.prefix else []), "topics"])
+
+    @property
     def schedule(self) -> str:
         return self._prefixed("topic_to_iceberg_schedule")
 

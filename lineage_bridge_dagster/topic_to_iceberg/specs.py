@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from dagster import AssetDep, AssetKey, AssetSpec, PartitionsDefinition
 
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata
-from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, topic_key
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance, LoadNames, topic_key
 from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -45,4 +46,22 @@ def table_spec(
             **LoadMetadata(load_mode=load.mode),
             **StandardMetadata(table_name=load.dotted),
         },
+    )
+
+
+def missing_topics(names: LoadNames, problem: LineageBridgeError | None) -> AssetSpec:
+    """What stands in the graph for the topics that only the cluster's list tells.
+
+    Args:
+        names: of the instance.
+        problem: why the stored list cannot be used; None if none is stored.
+    """
+    reason = f"The stored list cannot be used. {problem.message}" if problem else "No list is stored yet."
+    step = "Run dg utils refresh-defs-state, which lists the topics of the cluster."
+    return AssetSpec(
+        names.topics_key,
+        group_name="topic_to_iceberg",
+        description="Topics that fit a pattern, and those of a cluster that is given by its name, are in the "
+        f"stored list of the cluster's topics. {reason} {step}",
+        metadata=dict(LineageMetadata(not_discovered=reason, next_step=step)),
     )

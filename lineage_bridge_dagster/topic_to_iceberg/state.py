@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.formats import LOADED_TOPICS
 from lineage_bridge_dagster.topic_to_iceberg.instance import TopicCluster
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,7 @@ class LoadState:
 
     def write(self, path: Path) -> None:
         document = {
+            LOADED_TOPICS.key: LOADED_TOPICS.version,
             "environment": self.cluster.environment_id,
             "cluster": self.cluster.cluster_id,
             "topics": sorted(self.topics),
@@ -29,14 +29,22 @@ class LoadState:
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
 
     @classmethod
-    def read(cls, path: Path) -> Self | None:
-        """The state in a file; None, with a warning, if it cannot be read."""
+    def read(cls, path: Path) -> Self:
+        """The state in a file.
+
+        Raises:
+            ConfigurationError: it is damaged.
+            NewerFormatError: a newer version of this project stored it.
+        """
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
+            LOADED_TOPICS.check(document.get(LOADED_TOPICS.key), "The state of TopicToIcebergComponent")
             return cls(
                 TopicCluster(str(document["environment"]), str(document["cluster"])),
                 tuple(map(str, document["topics"])),
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            _log.warning("The stored topics cannot be read; run `dg utils refresh-defs-state`. %s", error)
-            return None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConfigurationError(
+                f"The stored list of topics is damaged: {type(error).__name__}: {error}.",
+                hint="Run: dg utils refresh-defs-state",
+            ) from error

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.automation.cursor import VERSION, Attempt, Cursor, backoff
+from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, backoff
+from lineage_bridge_dagster.formats import CURSOR
 
 
 @given(st.text())
@@ -27,7 +28,7 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
     attempt = Attempt(wanted="v", count=2, not_before=3.5)
     cursor = Cursor(attempts={"glue/db/t": attempt}, refresh_lists={"glue::db": "f"})
     assert Cursor.read(cursor.write()) == (cursor, "")
-    assert cursor.version == VERSION
+    assert cursor.version == CURSOR.version
 
 
 def test_backoff_doubles_up_to_its_bound() -> None:

@@ -217,14 +217,17 @@ def test_the_sensor_runs_by_default_if_configured(location: Build) -> None:
         assert (sensor.default_status is DefaultSensorStatus.RUNNING) == running
 
 
-def test_without_a_state_there_are_the_sensor_and_its_jobs_but_no_assets(location: Any) -> None:
+def test_without_a_state_there_are_the_sensor_its_jobs_and_an_asset_that_says_why(location: Any) -> None:
     made = LineageBridgeComponent(aws={}).build_defs_from_state(None, None)  # type: ignore[arg-type]
     repository = made.get_repository_def()
     # All jobs exist before the first table: the daemon may use these definitions for a while.
-    jobs = {job.name for job in repository.get_all_jobs()}
+    jobs = {job.name for job in repository.get_all_jobs() if not job.name.startswith("__")}
     assert jobs == {"refresh", "materialize_lineage", "push", "lineage_upkeep", "impact"}
     assert [sensor.name for sensor in repository.sensor_defs] == ["lineage_sensor"]
-    assert not repository.asset_graph.get_all_asset_keys()
+    (key,) = repository.asset_graph.get_all_asset_keys()
+    description = repository.asset_graph.get(key).description or ""
+    assert "No discovery is stored yet." in description
+    assert "dg launch --job refresh" in description
 
 
 @pytest.mark.parametrize(

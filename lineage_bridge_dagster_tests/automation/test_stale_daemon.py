@@ -15,6 +15,7 @@ from dagster._daemon.sensor import SubmitRunRequestResult, _submit_run_request
 
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many
 from lineage_bridge_dagster_tests.code_server import LOCATION, served
 
@@ -73,7 +74,7 @@ def test_run_of_tables_unknown_to_the_daemon_is_created_and_pinned_to_their_stat
     daemon: Daemon,
 ) -> None:
     """The daemon loaded no state at all, so it knows neither the assets nor a job that contains them."""
-    assert not daemon.repository.asset_graph.get_all_asset_keys()
+    assert daemon.repository.asset_graph.get_all_asset_keys() == {AssetNames().discovery_key}
     version = daemon.store(many(2))
     key, chain = AssetKey(["glue", EAST, "topic.00001"]), AssetKey(["upstream_chain", EAST, "topic.00001"])
     run = daemon.submit(key, chain).run

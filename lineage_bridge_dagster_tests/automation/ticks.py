@@ -35,12 +35,17 @@ class FakeDagster:
         self.pushed_at = 0.0
         self.reloads = 0
         self.reload_error: Exception | None = None
+        self.state_error: LineageBridgeError | None = None
         self.lookups = 0
         self.refreshed_at = 0.0
         self.stored: list[Discovery] = []
 
     def latest_version(self) -> str | None:
         return self.latest
+
+    def check_state(self) -> None:
+        if self.state_error:
+            raise self.state_error
 
     def store(self, discovery: Discovery) -> None:
         self.stored.append(discovery)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
+from lineage_bridge_dagster.formats import LINEAGE_TABLES
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.sql_policy import limited
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 NAMESPACE = "lineage_bridge"
 
 _PROPERTIES = {
+    LINEAGE_TABLES.key: str(LINEAGE_TABLES.version),
     # A merge then writes what changed, not every file with a changed row.
     "write.merge.mode": "merge-on-read",
     "write.metadata.delete-after-commit.enabled": "true",
@@ -228,7 +230,11 @@ class _Steps:
 
 
 def _ensure_lineage_table(spark: SparkSession, table: TableName) -> None:
-    """Create the table, or give one that another version created the columns of this version."""
+    """Create the table, or give one that an older version created the columns of this version.
+
+    Raises:
+        NewerFormatError: a newer version of this project wrote it, whose columns this one would drop.
+    """
     columns = {
         name: f"`{name}` {kind} COMMENT {string_literal(comment)}"
         for name, kind, comment in COLUMNS[table.table]
@@ -236,6 +242,8 @@ def _ensure_lineage_table(spark: SparkSession, table: TableName) -> None:
     if not exists(spark, table):
         ensure_table(spark, table, ", ".join(columns.values()), properties=_PROPERTIES)
         return
+    properties = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table.sql}").collect()}
+    LINEAGE_TABLES.check(properties.get(LINEAGE_TABLES.key), str(table))
     stored = spark.table(table.sql).columns
     added = [f"{columns[name]} AFTER `{before}`" for before, name in pairwise(columns) if name not in stored]
     if added:

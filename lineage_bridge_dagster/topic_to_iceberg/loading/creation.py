@@ -7,6 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.formats import TOPIC_TABLE
 from lineage_bridge_dagster.schemas.types import Path
 from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.iceberg_tables import (
@@ -137,7 +138,11 @@ def drop(spark: SparkSession, table: TableName) -> None:
 def table_properties(config: TopicLoad) -> dict[str, str]:
     """The properties of a new table; the configured ones take precedence over the defaults."""
     merged = _MERGED if config.mode != "append" else {}
-    own = {MODE: config.mode, **({ORIGIN: config.origin} if config.origin else {})}
+    own = {
+        TOPIC_TABLE.key: str(TOPIC_TABLE.version),
+        MODE: config.mode,
+        **({ORIGIN: config.origin} if config.origin else {}),
+    }
     return {**_PROPERTIES, **merged, **config.properties, **own}
 
 
@@ -180,8 +185,13 @@ def check_own(properties: dict[str, str], location: str, config: TopicLoad) -> N
     """Refuse a table that is not this topic's, in this mode.
 
     A table without properties of ours is one only if it is at the location that Tableflow gave the topic.
+
+    Raises:
+        NotOurTableError: it is another topic's, or of another mode.
+        NewerFormatError: a newer version of this project created it.
     """
     name, mode = config.name, properties.get(MODE)
+    TOPIC_TABLE.check(properties.get(TOPIC_TABLE.key), str(name))
     if mode is None and not (config.replace_moved and location == config.location):
         raise NotOurTableError(
             f"{name} exists and was not created from a topic: it has no property {MODE}.",

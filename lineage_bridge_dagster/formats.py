@@ -1,0 +1,114 @@
+"""The formats of what is stored and read again, and the one rule of every reader.
+
+A format's version goes up when an older version of this project would read what a newer one stored as
+something else, or remove what it does not know; not for a field that older ones may ignore. What carries no
+version has the first. What a newer version of this project stored is refused as a whole: it is neither read
+in part nor replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+
+
+class NewerFormatError(LineageBridgeError):
+    """What is stored is of a newer version of this project."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFormat:
+    """What is stored, and the newest version of its format that this version of the project reads and writes.
+
+    Attributes:
+        name: What messages call it.
+        version: From 1.
+        key: Where its version stands.
+        place: Where it is stored.
+        upgrade: What becomes of an older one.
+    """
+
+    name: str
+    version: int
+    key: str
+    place: str
+    upgrade: str
+
+    def check(self, found: object, where: str) -> int:
+        """Return the version of a stored one; one that carries none has the first.
+
+        Args:
+            found: What stands at its key; None if nothing does.
+            where: The file or table, for messages.
+
+        Raises:
+            NewerFormatError: A newer version of this project stored it.
+            ConfigurationError: It is no version.
+        """
+        if found is None:
+            return 1
+        try:
+            version = int(str(found))
+        except ValueError:
+            version = 0
+        if version < 1:
+            raise ConfigurationError(
+                f"{where}: {self.key} is {str(found)[:40]!r}, which is no format of {self.name}."
+            )
+        if version > self.version:
+            raise NewerFormatError(
+                f"{where}: {self.name} has format {version}, and this version of lineage-bridge-dagster "
+                f"reads formats up to {self.version}.",
+                hint="Install the version that stored it, or a newer one. To go back for good, run: "
+                "lineage-bridge migrate --to-this-version",
+            )
+        return version
+
+
+DISCOVERY = StoredFormat(
+    "the stored discovery",
+    1,
+    "format",
+    "defs_state_storage in dagster.yaml",
+    "read as it is; the next refresh stores the current format",
+)
+LOADED_TOPICS = StoredFormat(
+    "the stored list of topics",
+    1,
+    "format",
+    "defs_state_storage in dagster.yaml",
+    "read as it is; `dg utils refresh-defs-state` stores the current format",
+)
+CURSOR = StoredFormat(
+    "the sensor's cursor",
+    1,
+    "version",
+    "Dagster's schedule storage",
+    "starts over: what was pushed is read from the materializations",
+)
+LINEAGE_TABLES = StoredFormat(
+    "the lineage tables",
+    1,
+    "lineage_bridge.format",
+    "the namespace of the lineage tables",
+    "the next write adds and removes columns",
+)
+TOPIC_TABLE = StoredFormat(
+    "a table that topic_to_iceberg loads",
+    1,
+    "topic_to_iceberg.format",
+    "the table's properties and snapshots",
+    "loaded as it is",
+)
+MARK = StoredFormat(
+    "what the collector keeps beside its mark",
+    1,
+    "version",
+    "beside the mark",
+    "read as it is; the next extract stores the current format",
+)
+
+EVERY_FORMAT = (DISCOVERY, LOADED_TOPICS, CURSOR, LINEAGE_TABLES, TOPIC_TABLE, MARK)
