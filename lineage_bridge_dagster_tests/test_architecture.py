@@ -40,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "operations": {"catalogs", "config", "confluent", "jars", "lineage", "settings", "spark"},
     "launcher": {"dagster_internals"},
     "openlineage": {"lineage"},
+    "event_sources": {"config", "confluent", "lineage", "openlineage"},
 }  # fmt: skip
 ALLOWED["assets"] = {
     "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "settings", "spark",

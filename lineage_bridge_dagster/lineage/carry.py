@@ -6,7 +6,7 @@ it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -86,6 +86,14 @@ def carry_forward(new: Discovery, last: Discovery | None) -> Discovery:
         graph.add_edge(_stale(edge, last, new))
     settle_writers(graph)
     return replace(new, graph=graph)
+
+
+def kept_nodes(new: Discovery, last: Discovery) -> Iterator[Node]:
+    """The nodes of the last discovery that the new one neither has nor proves gone."""
+    proof = _Proof(new, last)
+    for node_id, node in last.graph.nodes.items():
+        if node_id not in new.graph and not proof.is_gone(node_scopes(node)):
+            yield node
 
 
 class _Proof:

@@ -46,6 +46,11 @@ UNREADABLE_TABLES = "unreadable_tables"
 #: Kind of the notes on properties of REST catalogs and their tables that are not heeded.
 LEFT_OUT = "properties_left_out"
 
+#: Kinds of the notes on sources of OpenLineage events: events that are refused, and jobs, or flows of them,
+#: that no run has shown for too long.
+REFUSED_EVENTS = "refused_events"
+AGED_OUT = "aged_out"
+
 #: Singular noun and the rest of a phrase that counts what a note names, by kind.
 _PHRASES: Mapping[str, tuple[str, str]] = {
     Unknown.CLASS: ("connector", "of an unknown class"),
@@ -68,6 +73,8 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "with tables that no known process writes (discover: all of the catalog makes them assets)",
     ),
     UNREADABLE_TABLES: ("table", "that could not be loaded"),
+    REFUSED_EVENTS: ("event", "that tells no lineage"),
+    AGED_OUT: ("job or flow", "that no run has shown for too long, so that it is left out"),
     LEFT_OUT: (
         "source",
         "of properties that are not heeded, since only our own configuration may set them",

@@ -111,14 +111,14 @@ class JobLedger:
     """
 
     def __init__(self, now: datetime) -> None:
-        self._now = iso(now)
+        self.now = iso(now)
         self.jobs: dict[OpenLineageName, JobRecord] = {}
         self.runs: dict[str, RunRecord] = {}
         self.datasets: dict[OpenLineageName, DatasetRecord] = {}
 
     def add(self, event: IncomingEvent) -> None:
         """Take what an event tells."""
-        time = min(event.time, self._now)
+        time = min(event.time, self.now)
         for dataset in (*event.inputs, *event.outputs):
             self._describe(dataset, time)
         if event.job is None:
@@ -207,6 +207,34 @@ class JobLedger:
             if (columns := outputs[each].columns) and told >= record.told:
                 record.columns, record.told = columns, told
 
+    def merge(self, other: JobLedger) -> None:
+        """Take what another ledger has, as if its events had been added."""
+        for name, described in other.datasets.items():
+            self._describe(ToldDataset(name, described.aliases, described.fields), described.told)
+        for name, job in other.jobs.items():
+            if (known := self.jobs.get(name)) is None:
+                self.jobs[name] = job
+                continue
+            _with_facts(known, job.facts, job.told)
+            for each, shown in job.reads.items():
+                known.reads[each] = max(known.reads.get(each, shown), shown)
+            for each, written in job.writes.items():
+                known.writes[each] = _both(known.writes.get(each), written)
+        for key, run in other.runs.items():
+            if (mine := self.runs.get(key)) is None:
+                self.runs[key] = run
+                continue
+            mine.inputs.update(run.inputs)
+            for each, told in run.outputs.items():
+                mine.outputs[each] = _united(mine.outputs.get(each), told)
+            if run.end and (not mine.end or run.ended >= mine.ended):
+                mine.end, mine.ended = run.end, run.ended
+            if run.last >= mine.last:
+                mine.job, mine.last = run.job, run.last
+            if mine.end == Transition.COMPLETE:
+                shown = Shown(mine.ended, key)
+                self._show(mine.job, JobFacts(), "", mine.inputs, mine.outputs, shown)
+
     def active(self, since: str) -> Iterator[JobRecord]:
         """The jobs with what was shown at this time or later."""
         for job in self.jobs.values():
@@ -247,6 +275,17 @@ class JobLedger:
         used = {name for job in self.jobs.values() for name in (*job.reads, *job.writes)}
         used |= {name for run in self.runs.values() for name in (*run.inputs, *run.outputs)}
         self.datasets = {name: each for name, each in self.datasets.items() if name in used}
+
+
+def _both(known: WrittenRecord | None, written: WrittenRecord) -> WrittenRecord:
+    if known is None:
+        return written
+    newer = written if written.told >= known.told else known
+    made_of = None
+    if known.made_of is not None and written.made_of is not None:
+        names = {**known.made_of, **written.made_of}
+        made_of = {name: max(known.made_of.get(name, ""), written.made_of.get(name, "")) for name in names}
+    return WrittenRecord(max(known.shown, written.shown), made_of, newer.columns, newer.told)
 
 
 def _is_working(event: IncomingEvent, run: RunRecord) -> bool:

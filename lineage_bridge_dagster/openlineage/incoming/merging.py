@@ -60,7 +60,7 @@ def merge_jobs(
     ledgers: Mapping[str, JobLedger],
     join: DatasetJoin,
     *,
-    since: str,
+    since: Mapping[str, str],
     now: str,
     sql: str,
 ) -> MergedJobs:
@@ -70,7 +70,7 @@ def merge_jobs(
         graph: What was found otherwise; it is not changed.
         ledgers: The jobs by the name of their source.
         join: Of the nodes that are known: those of the graph, and those of the last discovery that are kept.
-        since: ISO 8601; what no run has shown since then is left out.
+        since: ISO 8601 by source; what no run has shown since then is left out.
         now: ISO 8601.
         sql: How SQL is shown, one of `SQL_MODES`.
     """
@@ -78,7 +78,7 @@ def merge_jobs(
     told = [
         _ToldJob(source, job, _Resolver(join, ledger))
         for source, ledger in sorted(ledgers.items())
-        for job in ledger.active(since)
+        for job in ledger.active(since[source])
         # Our own events, which a topic that others share brings back.
         if not job.facts.producer.startswith(PRODUCER)
     ]

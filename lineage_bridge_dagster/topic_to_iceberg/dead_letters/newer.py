@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from lineage_bridge_dagster.confluent.api.topic_records import TopicRecord
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import replay_of
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import RecordSource, TopicRecord
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import RecordSource
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import KeyId, LetterEntry, key_id
 
 #: A topic and a partition.

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 
+from lineage_bridge_dagster.confluent.api.topic_records import TopicRecord
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
     StoredLetter,
     milliseconds,
     replayed_letter,
     stored_letter,
 )
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import TopicRecord
 
 #: Modes of tables that hold one row for each record, so that no record replaces another one's.
 _APPEND = "append"

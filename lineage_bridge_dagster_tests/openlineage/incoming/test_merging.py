@@ -60,7 +60,14 @@ def merged(
         for each in told:
             ledgers[name].add(parse_event(each))
     join = DatasetJoin(graph.nodes.values(), ports={"postgres": "5432", "kafka": "9092"}, listed=[EAST])
-    return merge_jobs(graph, ledgers, join, since=since, now="2026-11-27T00:00:00.000Z", sql="redacted")
+    return merge_jobs(
+        graph,
+        ledgers,
+        join,
+        since=dict.fromkeys(ledgers, since),
+        now="2026-11-27T00:00:00.000Z",
+        sql="redacted",
+    )
 
 
 def chain(graph: Graph) -> list[tuple[int, str, str]]:

@@ -18,13 +18,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader
+from lineage_bridge_dagster.confluent.api.topic_records import TopicRecord
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import (
-    KafkaSource,
-    ReplayTarget,
-    TopicRecord,
-)
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import KafkaSource, ReplayTarget
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.sender import replay_producer
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterSelection

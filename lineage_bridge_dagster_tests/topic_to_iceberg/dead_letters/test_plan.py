@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lineage_bridge_dagster.confluent.api.topic_records import TopicRecord
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
     LetterOrigin,
     letter_headers,
@@ -18,7 +19,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import (
 )
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter, Headers
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Rules
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Offsets, ReplayTarget, TopicRecord
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import Offsets, ReplayTarget
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.replay import Replay
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterSelection
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.letters import AT, letter

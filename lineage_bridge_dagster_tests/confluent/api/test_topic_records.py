@@ -1,4 +1,4 @@
-"""Reading ranges of offsets, without a broker. `test_real_broker` reads from one."""
+"""Reading ranges of offsets, without a broker. The tests of dead letters read from one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.reading import KafkaSource
+from lineage_bridge_dagster.confluent.api.topic_records import RecordRanges
 
 COUNT = 1200
 
@@ -42,7 +42,7 @@ class FakeConsumer:
 
 
 def test_what_was_fetched_is_read_without_a_wait_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, consumer = KafkaSource(Bootstrap.parse("127.0.0.1:9092")), FakeConsumer()
+    source, consumer = RecordRanges(Bootstrap.parse("127.0.0.1:9092")), FakeConsumer()
     monkeypatch.setattr(source, "_consumer", lambda committed: consumer)
     read = source.read("orders.errors", {0: 0}, {0: COUNT})
     assert [record.offset for record in read] == list(range(COUNT))

@@ -1,0 +1,138 @@
+"""Records of a topic by ranges of offsets, by the Kafka protocol, without a consumer group."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.errors import BrokerError
+from lineage_bridge_dagster.redaction.redact import redact_text
+
+log = logging.getLogger(__name__)
+
+_FETCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecord:
+    """A record of a topic, with its bytes as they are."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+class RecordRanges:
+    """Reads the records of a cluster's topics.
+
+    Args:
+        bootstrap: How to connect to its brokers.
+        timeout_seconds: Of one request, and how long reading may stand still.
+    """
+
+    def __init__(self, bootstrap: Bootstrap, *, timeout_seconds: float = 30.0) -> None:
+        self._bootstrap = bootstrap
+        self._timeout = timeout_seconds
+
+    def read(
+        self, topic: str, start: Mapping[int, int], end: Mapping[int, int], *, committed: bool = True
+    ) -> Iterator[TopicRecord]:
+        """The records of `[start, end)`, in the order of offsets in each partition.
+
+        Args:
+            topic: Its name.
+            start: The first offset of each partition to read.
+            end: The end of each, exclusive.
+            committed: Leave out what transactions have not committed; else read all that is stored.
+
+        Raises:
+            BrokerError: The brokers did not respond, rejected the request, or stopped sending.
+        """
+        from confluent_kafka import KafkaException, TopicPartition
+
+        left = {p: end[p] for p, at in start.items() if p in end and at < end[p]}
+        if not left:
+            return
+        consumer = self._consumer(committed)
+        try:
+            consumer.assign([TopicPartition(topic, p, start[p]) for p in left])
+            moved = time.monotonic()
+            while left:
+                for message in _fetched(consumer):
+                    moved = time.monotonic()
+                    yield from self._taken(message, left)
+                if time.monotonic() - moved > self._timeout:
+                    raise BrokerError(
+                        f"Topic {topic} of {self._bootstrap.servers} stood still for {self._timeout:g} "
+                        f"seconds before the end of partition {min(left)}.",
+                        hint="Check that its brokers are reachable, and that a producer's transaction is not "
+                        "open; then run this again.",
+                    )
+        except KafkaException as error:
+            raise BrokerError(
+                f"The brokers at {self._bootstrap.servers} could not return records of {topic}: "
+                f"{redact_text(str(error))}",
+                hint="Check that they are reachable from here, and that the key may read the topic: an ACL "
+                "for READ, in Confluent Cloud the role DeveloperRead.",
+            ) from error
+        finally:
+            consumer.close()
+
+    def _taken(self, message: Any, left: dict[int, int]) -> Iterator[TopicRecord]:
+        from confluent_kafka import KafkaError, KafkaException
+
+        error = message.error()
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                if message.offset() >= left.get(message.partition(), -1):
+                    left.pop(message.partition(), None)
+                return
+            # Offsets are assigned and never committed, so no group is needed.
+            if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED or error.retriable():
+                return
+            raise KafkaException(error)
+        partition, offset = message.partition(), message.offset()
+        if partition not in left:
+            return
+        end = left[partition]
+        if offset >= end - 1:
+            del left[partition]
+        if offset < end:
+            headers = tuple((name, value) for name, value in message.headers() or ())
+            yield TopicRecord(partition, offset, message.key(), message.value(), headers)
+
+    def _consumer(self, committed: bool) -> Any:
+        from confluent_kafka import Consumer
+
+        return Consumer(
+            {
+                **self._bootstrap.librdkafka_options(),
+                "client.id": "lineage-bridge-dagster",
+                "socket.timeout.ms": int(self._timeout * 1000),
+                "log_level": 0,
+                "logger": log,
+                # librdkafka requires a name; it joins no group by it.
+                "group.id": "lineage-bridge-dagster",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                # Records that retention has removed meanwhile are passed over.
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed" if committed else "read_uncommitted",
+                "queued.max.messages.kbytes": 32_768,
+            }
+        )
+
+
+def _fetched(consumer: Any) -> list[Any]:
+    """What the consumer has, after a wait for the first of it.
+
+    `consume` returns when it has as many as it may return, or at its timeout; seldom are so many left.
+    """
+    first = consumer.consume(1, timeout=0.5)
+    return [*first, *consumer.consume(_FETCH, timeout=0)] if first else []

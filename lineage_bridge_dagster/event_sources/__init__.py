@@ -1,0 +1,1 @@
+"""Where events of OpenLineage come from: files, a folder that a receiver fills, S3, a Kafka topic."""

@@ -1,0 +1,100 @@
+"""Events in the bytes of a file: one a line, or one document of one event or a list of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import IO, NamedTuple, cast
+
+import orjson
+
+from lineage_bridge_dagster.event_sources.source import EventIntake
+
+#: Bytes of a line, and of a file that is one document.
+MAX_LINE = 16 * 1024 * 1024
+MAX_DOCUMENT = 256 * 1024 * 1024
+
+
+class LinesTaken(NamedTuple):
+    """The bytes and the lines that were read.
+
+    Both are 0 for a file that is one document: it is read from its beginning when it changes.
+    """
+
+    size: int
+    lines: int
+
+
+def take_lines(
+    stream: IO[bytes], intake: EventIntake, name: str, *, line: int = 0, whole: bool = True
+) -> LinesTaken:
+    """Take the events of a stream.
+
+    Args:
+        stream: Where reading goes on.
+        intake: Takes them.
+        name: What places are called by.
+        line: The number of lines before.
+        whole: Whether the stream is at the beginning of the file, which then may be one document.
+
+    Returns:
+        What was read: up to a last line that is not finished, since it is being written.
+    """
+    taken, before = 0, line
+    first = True
+    while text := stream.readline(MAX_LINE + 1):
+        line += 1
+        where = f"{name}, line {line}"
+        if first and whole and _is_part_of_document(text):
+            _take_document(text + stream.read(MAX_DOCUMENT + 1), intake, name)
+            return LinesTaken(0, 0)
+        first = False
+        if len(text) > MAX_LINE and not text.endswith(b"\n"):
+            length = len(text) + _skip_line(stream)
+            intake.refuse(where, f"it has more than {MAX_LINE} bytes")
+            taken += length
+            continue
+        stripped = text.strip()
+        if not text.endswith(b"\n") and not _is_json(stripped):
+            # It is being written, or its writer has died: the next reading sees.
+            line -= 1
+            break
+        if stripped:
+            intake.take(stripped, where)
+        taken += len(text)
+    return LinesTaken(taken, line - before)
+
+
+def _take_document(text: bytes, intake: EventIntake, name: str) -> None:
+    if len(text) > MAX_DOCUMENT:
+        intake.refuse(name, f"it has more than {MAX_DOCUMENT} bytes; write one event a line")
+    else:
+        intake.take(text, name)
+
+
+def opened(stream: IO[bytes], name: str) -> IO[bytes]:
+    """The stream, unpacked if it is packed with gzip."""
+    return cast("IO[bytes]", gzip.open(stream)) if name.endswith(".gz") else stream
+
+
+def _is_part_of_document(text: bytes) -> bool:
+    """Whether a first line is the beginning of JSON that goes on behind it."""
+    stripped = text.strip()
+    return stripped[:1] in (b"{", b"[") and text.endswith(b"\n") and not _is_json(stripped)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        orjson.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _skip_line(stream: IO[bytes]) -> int:
+    skipped = 0
+    while rest := stream.readline(io.DEFAULT_BUFFER_SIZE):
+        skipped += len(rest)
+        if rest.endswith(b"\n"):
+            break
+    return skipped
