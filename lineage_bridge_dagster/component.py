@@ -30,6 +30,7 @@ from lineage_bridge_dagster.assets.definitions import asset_definitions
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
+from lineage_bridge_dagster.assets.lineage_events import LineageEvents
 from lineage_bridge_dagster.assets.placeholders import placeholders
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.assets.settings import FreshnessConfig, IncludeConfig
@@ -76,6 +77,7 @@ from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster.openlineage.yaml_section import OpenLineageConfig
 from lineage_bridge_dagster.settings import SettingsReader
 from lineage_bridge_dagster.spark.connect_address import remote_of
 from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
@@ -115,6 +117,9 @@ class LineageBridgeComponent(StoredComponent):
         description="Which nodes become assets; lineage always contains all nodes.",
     )
     push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its limits.")
+    openlineage: OpenLineageConfig = Field(
+        default_factory=OpenLineageConfig, description="Whether lineage is sent as events of OpenLineage."
+    )
     sensor: SensorConfig = Field(
         default_factory=SensorConfig, description="What runs automatically, and when."
     )
@@ -238,6 +243,7 @@ class LineageBridgeComponent(StoredComponent):
             names,
             key,
             self._discover,
+            events=self._events(settings),
             loaded_version=loading_version(key),
             discovery_asset=self.checks,
             carried_limit=self.freshness.carried_limit,
@@ -291,6 +297,7 @@ class LineageBridgeComponent(StoredComponent):
                 "confluent": self.confluent.given(),
                 "aws": self.aws.given(),
                 "push": self.push.given(),
+                "openlineage": self.openlineage.given(),
                 "catalog": self.spark.catalog.given(),
                 "catalogs": catalogs_given(self.spark, self.catalogs),
             },
@@ -326,7 +333,12 @@ class LineageBridgeComponent(StoredComponent):
         include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
         inventory = build_inventory(discovery, self._spec_with_loader, include)
         own_spark = remote_of(self.spark.spark_config(), os.environ) is None
-        return ComponentInstance(names, inventory, settings.push, self._namespace, own_spark)
+        return ComponentInstance(
+            names, inventory, settings.push, self._events(settings), self._namespace, own_spark
+        )
+
+    def _events(self, settings: SettingsReader) -> LineageEvents:
+        return LineageEvents(settings.openlineage, self.name)
 
     def _spec_with_loader(self, node: Node, context: NodeContext) -> AssetSpec:
         """The spec of a node; a table that an asset of this code location loads depends on that asset."""

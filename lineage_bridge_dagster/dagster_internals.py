@@ -7,7 +7,7 @@ upgrade, check these names first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from dagster import AssetKey, ComponentLoadContext, DagsterInstance, DagsterRun, Definitions
@@ -107,8 +107,10 @@ __all__ = [
     "is_of_this_python",
     "is_reloading",
     "is_valid_cron_schedule",
+    "keep_values",
     "other_definitions",
     "pin_newest_state",
+    "read_values",
     "reverse_cron_string_iterator",
     "run_dagster_api",
     "state_files",
@@ -139,6 +141,25 @@ def stored_instance_id() -> str:
     with DagsterInstance.get() as instance:
         storage: Any = instance.run_storage
         return str(storage.get_run_storage_id())
+
+
+def read_values(instance: DagsterInstance, keys: Iterable[str]) -> Mapping[str, str]:
+    """What the instance's storage keeps for these keys."""
+    storage: Any = instance.run_storage
+    found: Mapping[str, str] = storage.get_cursor_values(set(keys))
+    return found
+
+
+def keep_values(instance: DagsterInstance, values: Mapping[str, str]) -> None:
+    """Keep values in the instance's storage.
+
+    Given known and new keys at once, Dagster's own call updates the known ones only.
+    """
+    storage: Any = instance.run_storage
+    known = read_values(instance, values).keys()
+    for part in (values.keys() & known, values.keys() - known):
+        if part:
+            storage.set_cursor_values({key: values[key] for key in sorted(part)})
 
 
 def state_folder(storage: DefsStateStorage, key: str) -> Any:

@@ -17,12 +17,14 @@ from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.confluent.settings import ConfluentGroups
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
 
 
 class Settings(ConfluentGroups, CatalogGroups):
     """All settings. `from_env` reads them; the constructor reads nothing."""
 
     push: PushSettings = Field(default_factory=PushSettings)
+    openlineage: OpenLineageSettings = Field(default_factory=OpenLineageSettings)
 
 
 class SettingsReader:
@@ -62,6 +64,9 @@ class SettingsReader:
 
         push = Settings.from_env(given=self._given, groups=["push"], secrets=not_now).push
         return None if asked and "sql" not in push.model_fields_set else push.sql
+
+    def openlineage(self) -> OpenLineageSettings:
+        return self._group("openlineage").openlineage
 
     def aws(self) -> AwsSettings:
         return self._group("aws").aws

@@ -31,20 +31,22 @@ ALLOWED: dict[str, set[str]] = {
     "sql": {"jars", "lineage"},
     "confluent": {"config", "jars", "lineage", "schemas", "sql"},
     "impact": {"confluent", "lineage", "schemas", "sql"},
-    "settings": {"catalogs", "config", "confluent", "dagster_internals"},
+    "settings": {"catalogs", "config", "confluent", "dagster_internals", "openlineage"},
     "discovery": {"catalogs", "config", "confluent", "lineage", "settings", "sql"},
     "specs": {"catalogs", "config", "dagster_internals", "lineage"},
     "spark": {
         "catalogs", "config", "confluent", "dagster_internals", "jars", "lineage", "schemas", "specs",
     },
-    "operations": {"catalogs", "config", "confluent", "jars", "lineage", "settings", "spark"},
+    "operations": {
+        "catalogs", "config", "confluent", "jars", "lineage", "openlineage", "settings", "spark",
+    },
     "launcher": {"dagster_internals"},
-    "openlineage": {"lineage"},
+    "openlineage": {"config", "lineage"},
     "event_sources": {"config", "confluent", "lineage", "openlineage"},
 }  # fmt: skip
 ALLOWED["assets"] = {
-    "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "settings", "spark",
-    "specs",
+    "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "openlineage",
+    "settings", "spark", "specs",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "impact"}
 ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "schemas"}

@@ -30,6 +30,7 @@ USES = {
     ],
     "connect": ["spark/remote.py"],
     "local": ["embedded/"],
+    "openlineage": ["openlineage/kafka_transport.py", "openlineage/receivers.py"],
     "polars": ["spark/io/arrow/kinds.py"],
 }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dagster import AssetExecutionContext, OpExecutionContext
 
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.lineage_events import LineageEvents
 from lineage_bridge_dagster.assets.resources import ConfluentResource, GlueResource
 from lineage_bridge_dagster.assets.run_cache import RunCache
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
@@ -27,6 +28,7 @@ class ComponentInstance:
     Attributes:
         push_settings: reads what a push writes when something runs, so that a malformed variable fails that
             run and not the code location.
+        events: sends events of OpenLineage.
         namespace: database of the lineage tables.
         own_spark: whether each run starts a Spark of its own, and does not use a Spark Connect server.
         cache: results of the runs in this process.
@@ -35,6 +37,7 @@ class ComponentInstance:
     names: AssetNames
     inventory: Inventory
     push_settings: Callable[[], PushSettings]
+    events: LineageEvents
     namespace: str = "lineage_bridge"
     own_spark: bool = True
     cache: RunCache = field(default_factory=RunCache)

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
+from lineage_bridge_dagster.assets.lineage_events import state_text
 from lineage_bridge_dagster.assets.metadata import PushMetadata
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
@@ -28,6 +29,7 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
+from lineage_bridge_dagster.openlineage.emission import EmissionReport
 from lineage_bridge_dagster.specs.markdown import fenced, markdown_table
 from lineage_bridge_dagster.text import counted, first_few, plural
 
@@ -99,10 +101,16 @@ def materialize_tables(
     inventory = instance.inventory
     with readable_failures():
         settings = instance.push_settings()
+        tables = selected_in_run(context, inventory.tables)
         report = instance.cache.get(
             context.run.run_id,
             "push",
-            lambda: _push(instance, context, settings, selected_in_run(context, inventory.tables)),
+            lambda: _push(instance, context, settings, tables),
+        )
+        events = instance.cache.get(
+            context.run.run_id,
+            "openlineage",
+            lambda: instance.events.send(context.instance, inventory.discovery, context.log, tables),
         )
     results = {result.table: result for result in report.results}
     commits = commits_of_run(instance, context)
@@ -118,7 +126,7 @@ def materialize_tables(
             yield MaterializeResult(
                 asset_key=asset.key,
                 data_version=DataVersion(wanted_version(chain, settings)),
-                metadata=table_metadata(inventory, result, chain, settings, commits),
+                metadata=table_metadata(inventory, result, chain, settings, commits, events),
             )
         elif result.status is PushStatus.SKIPPED:
             # There is nothing to write to, or it is turned off: the asset's check tells, and the run goes on.
@@ -183,11 +191,17 @@ def push_failure(failed: Sequence[TableResult], counts: str) -> Failure:
 
 
 def table_metadata(
-    inventory: Inventory, result: TableResult, chain: Chain, settings: PushSettings, commits: Commits
+    inventory: Inventory,
+    result: TableResult,
+    chain: Chain,
+    settings: PushSettings,
+    commits: Commits,
+    events: EmissionReport | None,
 ) -> dict[str, Any]:
-    """Return the metadata of a table after a push: the push, the last commit and the columns."""
+    """Return the metadata of a table after a push: the push, events, the last commit and the columns."""
     return {
         **_push_metadata(result, chain, settings),
+        **PushMetadata(openlineage=state_text(events, [hop.node.node_id for hop in chain.hops])),
         **commit_metadata(commits.get(result.table)),
         **column_metadata(inventory, inventory.view.graph.nodes[result.table]),
     }

@@ -27,6 +27,7 @@ from lineage_bridge_dagster.assets.discovery import last_confirmed, report_disco
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Inventory
+from lineage_bridge_dagster.assets.lineage_events import LineageEvents
 from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.tables import push_failure
@@ -112,6 +113,7 @@ def refresh_job(
     state_key: str,
     discover: Discover,
     *,
+    events: LineageEvents | None = None,
     loaded_version: str = "",
     discovery_asset: bool = True,
     carried_limit: timedelta | None = None,
@@ -125,6 +127,7 @@ def refresh_job(
         names: the names of the job and of the discovery asset.
         state_key: key under which the component's state is stored.
         discover: runs the discovery.
+        events: sends what changed as events of OpenLineage.
         loaded_version: version of the state that these definitions were built from.
         discovery_asset: whether to materialize the discovery asset.
         carried_limit: age from which its check reports carried lineage as an error; None for no limit.
@@ -147,6 +150,8 @@ def refresh_job(
             if removed := store.prune(context.instance):
                 context.log.info("Removed %s of the state", plural(removed, "old version"))
         metadata = discovery_metadata(found)
+        if events and (sent := events.send(context.instance, found, context.log)) is not None:
+            metadata["openlineage"] = "; ".join(map(str, sent.receivers))
         if discovery_asset:
             context.log_event(
                 AssetMaterialization(names.discovery_key, metadata=metadata, tags={DATA_VERSION_TAG: digest})
@@ -253,8 +258,14 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
                 dry_run=config.dry_run,
                 progress=by_table(progress, context.log.info),
             )
+        sent = None
+        if not config.dry_run:
+            tables = {result.table for result in report.results} if config.tables else None
+            sent = instance.events.send(context.instance, inventory.discovery, context.log, tables)
         materialized = False
-        for event in push_events(instance, context, report, settings, configured, named=bool(config.tables)):
+        for event in push_events(
+            instance, context, report, settings, configured, events=sent, named=bool(config.tables)
+        ):
             materialized = materialized or isinstance(event, AssetMaterialization)
             yield event
         if materialized and (own := config.differing(configured)):

@@ -19,6 +19,7 @@ from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_T
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
+from lineage_bridge_dagster.openlineage.emission import EmissionReport
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.text import plural
 
@@ -30,6 +31,7 @@ def push_events(
     settings: PushSettings,
     configured: PushSettings,
     *,
+    events: EmissionReport | None,
     named: bool,
 ) -> Iterator[AssetMaterialization | AssetObservation]:
     """Yield the event of each table: a materialization if the push changed it, else an observation.
@@ -39,12 +41,13 @@ def push_events(
     Args:
         settings: what the push wrote.
         configured: the component's settings.
+        events: what became of the events of OpenLineage.
         named: whether the run names its tables. Otherwise those that are in sync get no observation: an
             hourly push of ten thousand tables would log as many.
     """
     materialized: set[str] = set()
     if not report.dry_run:
-        for table, event in _materializations(instance, context, report, settings, configured):
+        for table, event in _materializations(instance, context, report, settings, configured, events):
             materialized.add(table)
             yield event
     key_of = instance.inventory.key_of
@@ -66,6 +69,7 @@ def _materializations(
     report: PushReport,
     settings: PushSettings,
     configured: PushSettings,
+    events: EmissionReport | None,
 ) -> Iterator[tuple[str, AssetMaterialization]]:
     """Yield those of tables that the push changed, or whose asset does not show their current lineage yet.
 
@@ -96,7 +100,7 @@ def _materializations(
             tags[CONFIGURED_VERSION_TAG] = wanted[result.table]
         event = AssetMaterialization(
             inventory.key_of[result.table],
-            metadata=table_metadata(inventory, result, chain, settings, commits),
+            metadata=table_metadata(inventory, result, chain, settings, commits, events),
             tags=tags,
         )
         yield result.table, event

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lineage_bridge_dagster.cli.graph import graph_option, load_or_discover, output_option
-from lineage_bridge_dagster.cli.output import err, exit_by_coverage
+from lineage_bridge_dagster.cli.output import EXIT_FAILED, err, exit_by_coverage
 from lineage_bridge_dagster.cli.readable import ReadableGroup
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.lineage.discovery import Discovery
 
 
 @click.group(cls=ReadableGroup)
@@ -25,20 +29,34 @@ def export() -> None:
     metavar="ID",
     help="The AWS account of Glue tables that tell none; by default that of the others.",
 )
-def openlineage(graph: Path | None, output: Path | None, account: str) -> None:
-    """Write a run event of OpenLineage for each process and output, one JSON line per event.
+@click.option("--send", is_flag=True, help="Send the events instead of writing them.")
+@click.option("--dry-run", is_flag=True, help="With --send: only count what would be sent.")
+@click.option(
+    "--sent",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --send: a file that keeps what was sent, so that only changes and ends of runs are sent next.",
+)
+def openlineage(
+    graph: Path | None, output: Path | None, account: str, send: bool, dry_run: bool, sent: Path | None
+) -> None:
+    """Write or send a run event of OpenLineage for each process and output, one JSON line per event.
 
     Processes are connectors, Flink statements, ksqlDB queries, Tableflow's tables and mirrors of topics. The
     id of a run depends on its content alone: as long as nothing changes, the same events are written again.
 
+    They are sent to the receivers of OpenLineage's own configuration: OPENLINEAGE_URL, OPENLINEAGE_CONFIG.
+
     \b
     Examples:
       lineage-bridge export openlineage --graph lineage_graph.json -o events.jsonl
-      lineage-bridge export openlineage --graph graph | while read -r event; do
-        curl -s -H 'Content-Type: application/json' -d "$event" http://localhost:5000/api/v1/lineage; done
+      OPENLINEAGE_URL=http://localhost:5000 lineage-bridge export openlineage --send --sent sent.json
     """
     import json
 
+    if output and send:
+        raise click.UsageError("--send writes no file: leave out -o.")
+    if (dry_run or sent) and not send:
+        raise click.UsageError("--dry-run and --sent go with --send.")
     from lineage_bridge_dagster.lineage.sql_policy import limited
     from lineage_bridge_dagster.openlineage.events import events
     from lineage_bridge_dagster.settings import Settings
@@ -46,7 +64,9 @@ def openlineage(graph: Path | None, output: Path | None, account: str) -> None:
     # A file may have been written with another setting.
     discovery = limited(load_or_discover(graph), Settings.from_env(groups=["push"]).push.sql)
     lines = (json.dumps(event, ensure_ascii=False) for event in events(discovery, account=account))
-    if output is None:
+    if send:
+        _send(discovery, account, dry_run, sent)
+    elif output is None:
         for line in lines:
             click.echo(line)
     else:
@@ -56,3 +76,18 @@ def openlineage(graph: Path | None, output: Path | None, account: str) -> None:
         err.print(f"Wrote {count} events to {output}")
     if graph is None or len(discovery.coverage):
         exit_by_coverage(discovery.coverage)
+
+
+def _send(discovery: Discovery, account: str, dry_run: bool, sent: Path | None) -> None:
+    from lineage_bridge_dagster.openlineage.emission import emit
+    from lineage_bridge_dagster.openlineage.receivers import receivers
+    from lineage_bridge_dagster.openlineage.sent import NothingKept, SentFile
+
+    kept = SentFile(sent) if sent else NothingKept()
+    report = emit(discovery, receivers(), kept, account=account, dry_run=dry_run)
+    for receiver in report.receivers:
+        click.echo(str(receiver))
+    if not report.receivers:
+        err.print("OPENLINEAGE_DISABLED is true: nothing is sent.")
+    if not report.ok:
+        raise SystemExit(EXIT_FAILED)

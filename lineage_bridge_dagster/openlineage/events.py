@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.lineage.columns import (
@@ -29,7 +29,7 @@ from lineage_bridge_dagster.lineage.nodes import (
     TableflowNode,
     TopicNode,
 )
-from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of, walk
 from lineage_bridge_dagster.openlineage.facets import (
     EVENT_SCHEMA,
     PRODUCER,
@@ -43,6 +43,8 @@ from lineage_bridge_dagster.openlineage.names import OpenLineageName, dataset_na
 
 Event = dict[str, Any]
 
+#: Where the walk up from several tables starts.
+_START: Place = ""
 _RUNS = uuid.UUID("6d1f7c36-6d5b-5e0c-9d0f-3a0c7f3c2b11")
 #: The state that an API tells -> the event's type; all others are running.
 _TYPES: Mapping[str, str] = {
@@ -64,7 +66,34 @@ def events(discovery: Discovery, *, account: str = "") -> Iterator[Event]:
         discovery: The discovery.
         account: The AWS account of Glue tables that do not tell theirs; by default that of all others.
     """
-    yield from _Events(discovery, account).all()
+    return (event for _, event in process_events(discovery, account=account))
+
+
+def process_events(
+    discovery: Discovery, *, account: str = "", tables: Collection[str] | None = None
+) -> Iterator[tuple[str, Event]]:
+    """The same, each with the node id of the process that it is of: a mirror's is that of its topic.
+
+    Args:
+        discovery: The discovery.
+        account: As for `events`.
+        tables: Only what is upstream of these tables, by node id; None means all.
+    """
+    return _Events(discovery, account).upstream_of(tables)
+
+
+def end_of_run(job: OpenLineageName, run_id: str, kind: str, time: str) -> Event:
+    """The event that ends a run, of which its receiver has all else."""
+    return {
+        "eventTime": time,
+        "eventType": kind,
+        "run": {"runId": run_id},
+        "job": {**job._asdict(), "facets": {}},
+        "inputs": [],
+        "outputs": [],
+        "producer": PRODUCER,
+        "schemaURL": EVENT_SCHEMA,
+    }
 
 
 class _Events:
@@ -77,25 +106,42 @@ class _Events:
         account = account or home_account(graph)
         found = ((node.node_id, dataset_name(node, account=account)) for node in graph.nodes.values())
         self._names: Names = {node_id: name for node_id, name in found if name is not None}
+        #: The nodes whose events are asked for, and those that they lead to; None for all.
+        self._wanted: Collection[str] | None = None
         self._written = DownstreamIndex.of(self._upstream).direct
 
-    def all(self) -> Iterator[Event]:
-        for node in self._graph.nodes.values():
-            if isinstance(node, ProcessNode) and not isinstance(node, ExternalJobNode):
-                # Whoever runs an outside job sends its events.
-                yield from self._of_process(node)
+    def upstream_of(self, tables: Collection[str] | None) -> Iterator[tuple[str, Event]]:
+        nodes: Iterable[Node] = self._graph.nodes.values()
+        if tables is not None:
+            above = walk(_START, lambda place: tables if place == _START else self._upstream.sources(place))
+            self._wanted = dict.fromkeys(map(node_of, above))
+            nodes = [self._graph.nodes[each] for each in self._wanted if each in self._graph.nodes]
+        for node in nodes:
+            if isinstance(node, ExternalJobNode):
+                continue  # Whoever runs an outside job sends its events.
+            if isinstance(node, ProcessNode):
+                found = self._of_process(node)
             elif isinstance(node, TableflowNode):
-                for target, name in self._outputs(node):
-                    inputs = self._inputs(node, target.node_id)
-                    topics = [self._graph.nodes[source] for source in inputs]
-                    yield self._event(node, name, target, inputs, self._columns.table(target, topics))
+                found = self._of_tableflow(node)
             elif isinstance(node, TopicNode):
-                for source in self._upstream.direct.get(node.node_id, ()):
-                    edge = self._graph.edges.get((source, node.node_id, EdgeType.TRANSFORMS))
-                    if edge is not None:
-                        flows = self._columns.topic(node.node_id).values()
-                        state = str(edge.attributes.get("mirror_status") or "")
-                        yield self._event(node, job_name(node), node, [source], flows, state=state)
+                found = self._of_mirror(node)
+            else:
+                continue
+            yield from ((node.node_id, event) for event in found)
+
+    def _of_tableflow(self, node: TableflowNode) -> Iterator[Event]:
+        for target, name in self._outputs(node):
+            inputs = self._inputs(node, target.node_id)
+            topics = [self._graph.nodes[source] for source in inputs]
+            yield self._event(node, name, target, inputs, self._columns.table(target, topics))
+
+    def _of_mirror(self, topic: TopicNode) -> Iterator[Event]:
+        for source in self._upstream.direct.get(topic.node_id, ()):
+            edge = self._graph.edges.get((source, topic.node_id, EdgeType.TRANSFORMS))
+            if edge is not None:
+                flows = self._columns.topic(topic.node_id).values()
+                state = str(edge.attributes.get("mirror_status") or "")
+                yield self._event(topic, job_name(topic), topic, [source], flows, state=state)
 
     def _of_process(self, process: ProcessNode) -> Iterator[Event]:
         # Grouped once: a connector may have thousands of outputs.
@@ -120,6 +166,7 @@ class _Events:
                 own if len(written) == 1 else own._replace(name=f"{own.name}.{self._names[target].name}"),
             )
             for target in written
+            if self._wanted is None or target in self._wanted
         ]
 
     def _inputs(self, process: Node, target: str) -> list[str]:

@@ -26,6 +26,7 @@ from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, St
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, WEST, many, world
+from lineage_bridge_dagster_tests.openlineage.collector import collecting, configure_nothing
 
 Build = Callable[..., Location]
 KEY = "LineageBridgeComponent"
@@ -240,6 +241,29 @@ def test_a_refresh_stores_a_state_on_top_of_the_last_one(
     coverage = output.metadata["coverage"].value  # type: ignore[union-attr]
     assert "HTTP 500" in coverage
     assert "1 connector of an unknown class: crm" in coverage
+
+
+def test_a_refresh_sends_what_changed_and_the_ends_of_what_is_gone(
+    location: Build, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    configure_nothing(monkeypatch, tmp_path)
+    tables = iter((3, 3, 2))
+    discovering(monkeypatch, lambda _last: many(next(tables)).discovery())
+    built = location(world(), LineageBridgeComponent(aws={"region": REGION}, openlineage={"send": True}))
+    texts = []
+    with collecting() as collector:
+        monkeypatch.setenv("OPENLINEAGE_URL", collector.url)
+        for _ in range(3):
+            run(built, instance, "refresh")
+            event = instance.get_latest_materialization_event(AssetKey(["lineage_bridge", "discovery"]))
+            assert event
+            assert event.asset_materialization
+            texts.append(str(event.asset_materialization.metadata["openlineage"].value).partition("): ")[2])
+        assert texts == ["6 sent, 0 unchanged", "0 sent, 6 unchanged", "2 sent, 4 unchanged"]
+        assert [event["eventType"] for _, _, event in collector.requests] == [
+            *["RUNNING"] * 6,
+            *["ABORT"] * 2,
+        ]
 
 
 def test_a_refresh_warns_of_variables_that_nothing_reads(

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.operations.doctor import (
     glue_tables,
     machine,
     network,
+    openlineage,
     s3_tables,
 )
 from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
@@ -64,6 +65,7 @@ def all_checks() -> list[Check]:
             catalog_access.writes,
         ),
         Check("catalogs.s3tables", "Is the federation of S3 Tables set up?", s3_tables.federation),
+        Check("openlineage.receivers", "Can events of OpenLineage be sent?", openlineage.sending),
         Check("dagster.home", "Does Dagster have a home?", dagster_instance.home),
         Check("dagster.daemon", "Is the daemon running?", dagster_instance.daemon),
         Check("dagster.sensor", "Is the lineage sensor on, and does it work?", dagster_instance.sensor),

@@ -24,6 +24,7 @@ from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
 from lineage_bridge_dagster.operations.identity import caller_of, identity_of
 from lineage_bridge_dagster.settings import Settings
 
@@ -134,6 +135,13 @@ class Context:
         ConfigurationError: a setting is malformed.
         """
         return self._push()
+
+    @property
+    def openlineage(self) -> OpenLineageSettings:
+        """Raises:
+        ConfigurationError: a setting is malformed.
+        """
+        return self._settings("openlineage").openlineage
 
     @property
     def region(self) -> str:

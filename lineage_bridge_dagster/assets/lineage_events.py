@@ -1,0 +1,103 @@
+"""Events of OpenLineage that runs send, beside what they push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from dagster import DagsterInstance, DagsterLogManager
+
+from lineage_bridge_dagster.dagster_internals import keep_values, read_values
+from lineage_bridge_dagster.errors import LineageBridgeError, is_interruption
+from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.openlineage.emission import EmissionReport, ReceiverReport, emit
+from lineage_bridge_dagster.openlineage.names import OpenLineageName
+from lineage_bridge_dagster.openlineage.sent import SHARDS, Jobs, Sent, jobs_text, read_jobs, shard_of
+from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
+
+#: Shards that are written in one statement.
+_AT_ONCE = 64
+
+
+class SentOfInstance:
+    """Keeps what receivers have in the storage of the Dagster instance, which all of its hosts share.
+
+    It is there before any catalog is, needs no Spark, and is written by key: a run over one table writes a
+    few shards.
+
+    Args:
+        instance: The instance.
+        name: Of the component: two of them end no runs of each other.
+    """
+
+    def __init__(self, instance: DagsterInstance, name: str) -> None:
+        self._instance = instance
+        self._name = name
+
+    def read(self, receiver: str, shards: Collection[int] | None = None) -> Jobs:
+        keys = [self._key(receiver, shard) for shard in (range(SHARDS) if shards is None else shards)]
+        return read_jobs(read_values(self._instance, keys).values())
+
+    def write(self, receiver: str, jobs: Jobs, shards: Collection[int]) -> None:
+        rows: dict[int, dict[OpenLineageName, Sent]] = {shard: {} for shard in sorted(shards)}
+        for job, sent in jobs.items():
+            if (found := rows.get(shard_of(job))) is not None:
+                found[job] = sent
+        texts = [(self._key(receiver, shard), jobs_text(found)) for shard, found in rows.items()]
+        for start in range(0, len(texts), _AT_ONCE):
+            keep_values(self._instance, dict(texts[start : start + _AT_ONCE]))
+
+    def _key(self, receiver: str, shard: int) -> str:
+        return f"lineage_bridge/openlineage/{self._name}/{receiver}/{shard}"
+
+
+@dataclass(frozen=True)
+class LineageEvents:
+    """Sends the events of a component, if it is to send any. It never fails a run.
+
+    Attributes:
+        settings: Reads whether to send them, when something runs.
+        name: Of the component.
+    """
+
+    settings: Callable[[], OpenLineageSettings]
+    name: str = ""
+
+    def send(
+        self,
+        instance: DagsterInstance,
+        discovery: Discovery,
+        log: DagsterLogManager,
+        tables: Collection[str] | None = None,
+    ) -> EmissionReport | None:
+        """Send what changed; None if nothing is to be sent.
+
+        Args:
+            instance: Keeps what was sent.
+            discovery: The discovery.
+            log: Is told what became of it.
+            tables: Only what is upstream of these tables, by node id; None means all.
+        """
+        try:
+            if not self.settings().send:
+                return None
+            from lineage_bridge_dagster.openlineage.receivers import receivers
+
+            report = emit(discovery, receivers(), SentOfInstance(instance, self.name), tables=tables)
+        except BaseException as error:
+            if is_interruption(error):
+                raise
+            if not isinstance(error, LineageBridgeError):
+                log.exception("Sending events of OpenLineage failed")
+            reason = error.reason if isinstance(error, LineageBridgeError) else repr(error)
+            report = EmissionReport([ReceiverReport("openlineage", reason=reason)])
+        for receiver in report.receivers:
+            (log.info if receiver.ok else log.warning)("OpenLineage: %s", receiver)
+        return report
+
+
+def state_text(report: EmissionReport | None, processes: Sequence[str]) -> str | None:
+    """What each receiver has of the events of some processes, as text; None if nothing is sent."""
+    if report is None:
+        return None
+    return "; ".join(f"{each.receiver}: {each.state_of(processes)}" for each in report.receivers) or None
