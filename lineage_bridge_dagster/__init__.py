@@ -3,7 +3,14 @@
 The names of `__all__` are the public API, see docs/api.md; everything else may change.
 """
 
+import os
 from typing import TYPE_CHECKING
+
+if os.environ.get("LINEAGE_BRIDGE_LOG_FORMAT") == "json":
+    # Before anything is logged: a run's process and a code server import the package first of all.
+    from lineage_bridge_dagster.config.json_logs import write_json_logs
+
+    write_json_logs()
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.api import chains, connector_lineage, discover, push, sql_lineage

@@ -8,9 +8,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Protocol
 
-from dagster import AssetKey, ComponentLoadContext, DagsterInstance, DagsterRun, Definitions
+from dagster import (
+    AssetCheckSeverity,
+    AssetKey,
+    ComponentLoadContext,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRun,
+    Definitions,
+    EventLogEntry,
+    EventRecordsFilter,
+    MetadataValue,
+)
 
 #: Raised where a step's context has no repository.
 from dagster._check import CheckError
@@ -38,8 +50,17 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 #: Raised in a step that is to end: its run is terminated, or its process gets a signal.
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+#: Where events of SQLite, which keeps each run's in a file of its own, are read from.
+from dagster._core.event_api import RunShardedEventsCursor
+
+#: Metadata of an event that a process reports about a run.
+from dagster._core.events import EngineEventData
+
 #: What a run launcher gets and returns.
 from dagster._core.launcher.base import CheckRunHealthResult, LaunchRunContext, WorkerStatus
+
+#: What the storage keeps of a sensor between its ticks.
+from dagster._core.scheduler.instigation import SensorInstigatorData
 
 #: Statuses of queued and running runs.
 from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
@@ -47,8 +68,11 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 #: Storage of the components' states; `DagsterInstance.defs_state_storage` is one.
 from dagster._core.storage.defs_state.base import DefsStateStorage
 
-#: Where an object of the instance's settings is configured.
-from dagster._serdes import ConfigurableClassData
+#: The results of asset checks, for which the instance has no function that reads those of many assets.
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
+
+#: Where an object of the instance's settings is configured; how stored objects are read.
+from dagster._serdes import ConfigurableClassData, deserialize_value
 
 #: What the exit code of a run's process tells, such as a kill for want of memory.
 from dagster._utils import get_run_crash_explanation
@@ -59,6 +83,7 @@ from dagster._utils.schedules import (
     is_valid_cron_schedule,
     reverse_cron_string_iterator,
 )
+from sqlalchemy import func, select
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -89,25 +114,34 @@ __all__ = [
     "EXECUTION_MODULES",
     "NOT_FINISHED_STATUSES",
     "AssetCheckEvaluationTargetMaterializationData",
+    "AutomationState",
+    "CheckRow",
     "CheckRunHealthResult",
     "CodeServer",
     "ConfigurableClassData",
     "DagsterExecutionInterruptedError",
     "DefinitionsLoadContext",
     "DefsStateStorage",
+    "EngineEventData",
     "LaunchRunContext",
     "NamespacedMetadataSet",
     "UnresolvedAssetJobDefinition",
     "WorkerStatus",
     "assets_beside",
+    "automations",
+    "check_rows",
     "code_server",
     "cron_string_iterator",
+    "engine_events",
     "execution_arguments",
+    "failed_check_rows",
+    "first_check_row",
     "get_run_crash_explanation",
     "is_of_this_python",
     "is_reloading",
     "is_valid_cron_schedule",
     "keep_values",
+    "newest_engine_event",
     "other_definitions",
     "pin_newest_state",
     "read_values",
@@ -258,7 +292,6 @@ def execution_arguments(run: DagsterRun, instance: DagsterInstance) -> tuple[str
 def tag_run(arguments: Sequence[str], tags: Mapping[str, str]) -> None:
     """Tag the run that arguments of `execution_arguments` name; those of other commands name none."""
     from dagster._grpc.types import ExecuteRunArgs
-    from dagster._serdes import deserialize_value
 
     if arguments[0] != "execute_run":
         return
@@ -284,3 +317,108 @@ def is_of_this_python(run: DagsterRun, locations: Container[str]) -> bool:
     host = getattr(location, "host", None)
     is_here = host is None or (host in _LOOPBACK and location.location_name in locations)
     return is_here and code.executable_path == sys.executable and not code.container_image
+
+
+def engine_events(
+    instance: DagsterInstance, after_id: int, since: float
+) -> Iterator[tuple[int, float, Mapping[str, MetadataValue]]]:
+    """The engine events after an event, each with its id, its Unix time in seconds and its metadata.
+
+    Args:
+        instance: the Dagster instance.
+        after_id: of an event; SQLite, where each run has ids of its own, goes by `since` alone.
+        since: Unix time in seconds; events of runs that were not updated since then may be left out.
+    """
+    cursor: Any = after_id
+    if instance.event_log_storage.is_run_sharded:
+        cursor = RunShardedEventsCursor(id=0, run_updated_after=datetime.fromtimestamp(since, tz=UTC))
+    wanted = EventRecordsFilter(event_type=DagsterEventType.ENGINE_EVENT, after_cursor=cursor)
+    for record in instance.event_log_storage.get_event_records(wanted, ascending=True):
+        event = record.event_log_entry.dagster_event
+        if event is not None and record.timestamp > since:
+            yield record.storage_id, record.timestamp, event.engine_event_data.metadata
+
+
+def newest_engine_event(instance: DagsterInstance) -> int:
+    """The id of the newest engine event; 0 if there is none, or if each run has ids of its own."""
+    if instance.event_log_storage.is_run_sharded:
+        return 0
+    found = instance.event_log_storage.get_event_records(
+        EventRecordsFilter(DagsterEventType.ENGINE_EVENT), limit=1
+    )
+    return found[0].storage_id if found else 0
+
+
+class AutomationState(NamedTuple):
+    """A sensor or a schedule; `cursor` is None for a schedule, and for a sensor without one."""
+
+    name: str
+    location: str
+    running: bool
+    cursor: str | None = None
+
+
+def automations(instance: DagsterInstance) -> Iterator[AutomationState]:
+    """The sensors and schedules that have been on, or were turned off, in every code location."""
+    for state in instance.all_instigator_state():
+        data = state.instigator_data
+        cursor = data.cursor if isinstance(data, SensorInstigatorData) else None
+        location = state.repository_selector.location_name
+        yield AutomationState(state.instigator_name, location, state.is_running, cursor)
+
+
+class CheckRow(NamedTuple):
+    """An execution of an asset check: planned, or with its result.
+
+    Attributes:
+        at: Unix time in seconds.
+        passed: None if it is only planned.
+    """
+
+    id: int
+    asset: str
+    check: str
+    at: float
+    passed: bool | None
+
+
+def first_check_row(instance: DagsterInstance, since: float) -> int:
+    """The id before those of the executions that were planned since a Unix time; reads the whole table."""
+    table = AssetCheckExecutionsTable.c
+    time = datetime.fromtimestamp(since, tz=UTC).replace(tzinfo=None)
+    query = select(func.max(table.id)).where(table.evaluation_event_timestamp < time)
+    with _index_connection(instance) as connection:
+        return connection.execute(query).scalar() or 0
+
+
+def check_rows(instance: DagsterInstance, after_id: int, checks: Iterable[str]) -> Iterator[CheckRow]:
+    """The executions of checks with these names after one, in the order in which they were planned."""
+    table = AssetCheckExecutionsTable.c
+    columns = (
+        table.id, table.asset_key, table.check_name, table.evaluation_event_timestamp, table.execution_status,
+    )  # fmt: skip
+    query = select(*columns).where(table.id > after_id, table.check_name.in_(checks)).order_by(table.id)
+    with _index_connection(instance) as connection:
+        rows = connection.execute(query).fetchall()
+    for number, asset, check, time, status in rows:
+        passed = None if status == "PLANNED" else status == "SUCCEEDED"
+        yield CheckRow(number, asset, check, time.replace(tzinfo=UTC).timestamp(), passed)
+
+
+def failed_check_rows(instance: DagsterInstance, ids: Sequence[int]) -> set[int]:
+    """Those of these executions that failed as an error, and not as a warning."""
+    table = AssetCheckExecutionsTable.c
+    query = select(table.id, table.evaluation_event).where(table.id.in_(ids))
+    with _index_connection(instance) as connection:
+        rows = connection.execute(query).fetchall()
+    found = set()
+    for number, text in rows:
+        event = deserialize_value(text, EventLogEntry).dagster_event
+        if event is None or event.asset_check_evaluation_data.severity is not AssetCheckSeverity.WARN:
+            found.add(number)
+    return found
+
+
+def _index_connection(instance: DagsterInstance) -> Any:
+    storage: Any = instance.event_log_storage
+    return storage.index_connection()

@@ -8,7 +8,7 @@ from typing import Literal
 
 from lineage_bridge_dagster.errors import ConfigurationError
 
-Extra = Literal["azure", "collector", "connect", "local", "openlineage", "polars", "topics"]
+Extra = Literal["azure", "collector", "connect", "local", "metrics", "openlineage", "polars", "topics"]
 
 
 def install(extra: Extra) -> str:

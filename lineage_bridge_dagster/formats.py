@@ -111,4 +111,12 @@ MARK = StoredFormat(
     "read as it is; the next extract stores the current format",
 )
 
-EVERY_FORMAT = (DISCOVERY, LOADED_TOPICS, CURSOR, LINEAGE_TABLES, TOPIC_TABLE, MARK)
+METRICS = StoredFormat(
+    "the totals of the metrics",
+    1,
+    "version",
+    "Dagster's run storage",
+    "counting goes on from them",
+)
+
+EVERY_FORMAT = (DISCOVERY, LOADED_TOPICS, CURSOR, LINEAGE_TABLES, TOPIC_TABLE, MARK, METRICS)

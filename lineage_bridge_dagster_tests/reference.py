@@ -23,6 +23,7 @@ from lineage_bridge_dagster.config.scaffold import described, variable
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
 from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
 from lineage_bridge_dagster.lineage import graph_json
+from lineage_bridge_dagster.operations.metrics.families import FAMILIES
 from lineage_bridge_dagster_tests.assets.world import world
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,8 +36,9 @@ _INTRO = f"""\
 
 <!-- generated: {HOW_TO_UPDATE} -->
 
-What the code declares: fields of the YAML, parameters in Glue, metadata keys, checks, jobs, schedules and
-sensors. `dg scaffold defs` writes an instance that reads each field from the variable that is named here.
+What the code declares: fields of the YAML, parameters in Glue, metadata keys, checks, jobs, schedules,
+sensors and metrics. `dg scaffold defs` writes an instance that reads each field from the variable that is
+named here.
 [Configuration](configuration.md) explains the settings, and lists the keys and secrets, which have no
 field. Names of an instance that has a `name` begin with it: `eu_push`.
 """
@@ -60,6 +62,11 @@ def page() -> str:
     sections.append(_table(("check", "component", "passes if"), _checks(built)))
     sections.append("## Jobs, schedules and sensors\n")
     sections.append(_table(("name", "kind", "component", "what it does"), _jobs(built)))
+    sections.append("## Metrics\n")
+    sections.append(
+        "Of `lineage-bridge metrics`; see [Monitoring](monitoring.md). A summary has `_count` and `_sum`.\n"
+    )
+    sections.append(_table(("metric", "type", "labels", "meaning"), _metrics()))
     return "\n".join(sections)
 
 
@@ -157,6 +164,12 @@ def _jobs(built: _Built) -> list[tuple[str, ...]]:
             if not name.startswith("__")
         }
     return sorted(rows)
+
+
+def _metrics() -> Iterator[tuple[str, ...]]:
+    for family in FAMILIES:
+        name = family.name if family.type == "summary" else family.series[0]
+        yield f"`{name}`", family.type, ", ".join(f"`{label}`" for label in family.labels), family.help
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -37,9 +37,6 @@ ALLOWED: dict[str, set[str]] = {
     "spark": {
         "catalogs", "config", "confluent", "dagster_internals", "jars", "lineage", "schemas", "specs",
     },
-    "operations": {
-        "catalogs", "config", "confluent", "jars", "lineage", "openlineage", "settings", "spark",
-    },
     "launcher": {"dagster_internals"},
     "openlineage": {"config", "lineage"},
     "event_sources": {"config", "confluent", "lineage", "openlineage"},
@@ -52,6 +49,10 @@ ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "impact"}
 ALLOWED["topic_to_iceberg"] = ALLOWED["assets"] - {"discovery"} | {"assets", "schemas"}
 ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
+}  # fmt: skip
+ALLOWED["operations"] = {
+    "assets", "automation", "catalogs", "config", "confluent", "dagster_internals", "formats", "jars",
+    "lineage", "openlineage", "settings", "spark", "specs", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "settings", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}

@@ -30,6 +30,7 @@ USES = {
     ],
     "connect": ["spark/remote.py"],
     "local": ["embedded/"],
+    "metrics": ["cli/metrics.py", "operations/metrics/exporter.py", "operations/metrics/page.py"],
     "openlineage": ["openlineage/kafka_transport.py", "openlineage/receivers.py"],
     "polars": ["spark/io/arrow/kinds.py"],
 }

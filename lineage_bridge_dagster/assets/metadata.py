@@ -80,3 +80,9 @@ class ImpactMetadata(MetadataSet):
     """Observations of an asset that a run of the job `impact` would change."""
 
     impact: MarkdownMetadataValue | None = None
+
+
+class RunMetadata(MetadataSet):
+    """The event of a run with what it did as numbers, for the metrics."""
+
+    report: JsonMetadataValue | None = None

@@ -20,6 +20,7 @@ from lineage_bridge_dagster.assets.lineage_events import state_text
 from lineage_bridge_dagster.assets.metadata import PushMetadata
 from lineage_bridge_dagster.assets.progress import Progress, by_table
 from lineage_bridge_dagster.assets.run_cache import selected_in_run
+from lineage_bridge_dagster.assets.run_reports import PushRunReport, push_report, reported
 from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.chains import Chain
@@ -165,14 +166,17 @@ def _push(
     from lineage_bridge_dagster.catalogs.push import push_tables
 
     progress = Progress("Pushing tables", len(table_ids))
-    report = push_tables(
-        instance.inventory.discovery,
-        instance.glue(context).client(),
-        lambda: instance.spark(context).all_catalogs,
-        settings,
-        tables=table_ids,
-        progress=by_table(progress, context.log.info),
-    )
+    with reported(context.instance, context.run, instance.names.prefix, PushRunReport()) as measured:
+        report = push_tables(
+            instance.inventory.discovery,
+            instance.glue(context).client(),
+            lambda: instance.spark(context).all_catalogs,
+            settings,
+            tables=table_ids,
+            progress=by_table(progress, context.log.info),
+        )
+        every = len(table_ids) == len(instance.inventory.tables)
+        measured.report = push_report(report, every_table=every)
     context.log.info(progress.summary())
     return report
 

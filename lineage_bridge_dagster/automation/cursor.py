@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from lineage_bridge_dagster.config.request_counts import RequestCounts
 from lineage_bridge_dagster.formats import CURSOR
 
 
@@ -19,6 +21,8 @@ class Attempt(BaseModel):
     count: int = Field(1, ge=1)
     #: Unix time in seconds before which it is not requested again.
     not_before: float = 0.0
+    #: Unix time in seconds since when it is known not to be up to date; 0 if an older version wrote this.
+    since: float = 0.0
 
 
 class SweepPosition(BaseModel):
@@ -58,6 +62,32 @@ class Loss(BaseModel):
     facts: dict[str, str] = Field(default_factory=dict)
 
 
+class TickTotals(BaseModel):
+    """What all ticks did since the cursor began, for the metrics: a code server may restart at any time."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    #: Unix time in seconds of the last tick; one that failed leaves no cursor.
+    at: float = 0.0
+    #: Requests by API, then by status, and those that repeated another one, by API.
+    requests: dict[str, dict[str, int]] = Field(default_factory=dict)
+    retries: dict[str, int] = Field(default_factory=dict)
+    #: How often a sweep found that a table had lost its lineage.
+    losses: int = Field(0, ge=0)
+
+    def add(
+        self, counts: RequestCounts, requests: Mapping[tuple[str, str], int], retries: Mapping[str, int]
+    ) -> None:
+        """Add what was counted since there were this many requests and retries."""
+        for (api, status), number in counts.requests.items():
+            if new := number - requests.get((api, status), 0):
+                by_status = self.requests.setdefault(api, {})
+                by_status[status] = by_status.get(status, 0) + new
+        for api, number in counts.retries.items():
+            if new := number - retries.get(api, 0):
+                self.retries[api] = self.retries.get(api, 0) + new
+
+
 class Cursor(BaseModel):
     """What a tick passes on to the next.
 
@@ -94,6 +124,9 @@ class Cursor(BaseModel):
     foreign: dict[str, str] = Field(default_factory=dict)
     #: A hash of the tables that Glue lacks, with their checks' outcomes, as they were reported last.
     absent: str = ""
+    #: Tables of the loaded state.
+    tables: int = Field(0, ge=0)
+    totals: TickTotals = Field(default_factory=TickTotals)
     #: Refreshes requested in a row without a newer state, and the Unix time before which none is requested.
     refreshes: int = Field(0, ge=0)
     refresh_not_before: float = 0.0

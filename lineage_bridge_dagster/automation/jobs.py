@@ -30,6 +30,13 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.lineage_events import LineageEvents
 from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.assets.progress import Progress, by_table
+from lineage_bridge_dagster.assets.run_reports import (
+    DiscoveryRunReport,
+    PushRunReport,
+    discovery_report,
+    push_report,
+    reported,
+)
 from lineage_bridge_dagster.assets.tables import push_failure
 from lineage_bridge_dagster.automation.missing_discovery import MissingDiscovery
 from lineage_bridge_dagster.automation.push_events import push_events, report_markdown
@@ -144,7 +151,9 @@ def refresh_job(
             for warning in unread_variables():
                 context.log.warning(warning)
             last = store.last_good(context.log.warning)
-            found = discover(_confirmed(last, context, names), context.log.info)
+            with reported(context.instance, context.run, names.prefix, DiscoveryRunReport()) as measured:
+                found = discover(_confirmed(last, context, names), context.log.info)
+                measured.report = discovery_report(found)
             digest = graph_digest(found)
             version = _store(store, last, found, digest, context)
             if removed := store.prune(context.instance):
@@ -249,15 +258,18 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
                 "Comparing tables with their catalogs" if config.dry_run else "Pushing tables",
                 len(config.tables) or len(inventory.tables),
             )
-            report = push_tables(
-                inventory.discovery,
-                instance.glue(context).client(),
-                lambda: instance.spark(context).all_catalogs,
-                settings,
-                tables=config.tables or None,
-                dry_run=config.dry_run,
-                progress=by_table(progress, context.log.info),
-            )
+            with reported(context.instance, context.run, names.prefix, PushRunReport()) as measured:
+                report = push_tables(
+                    inventory.discovery,
+                    instance.glue(context).client(),
+                    lambda: instance.spark(context).all_catalogs,
+                    settings,
+                    tables=config.tables or None,
+                    dry_run=config.dry_run,
+                    progress=by_table(progress, context.log.info),
+                )
+                if not config.dry_run:
+                    measured.report = push_report(report, every_table=not config.tables)
         sent = None
         if not config.dry_run:
             tables = {result.table for result in report.results} if config.tables else None

@@ -74,7 +74,7 @@ class Losses:
     """
 
     def __init__(self, cursor: Cursor, *, repair: bool, wait: float, now: float) -> None:
-        self._losses = cursor.losses
+        self._losses, self._totals = cursor.losses, cursor.totals
         self._repair, self._wait, self._now = repair, wait, now
 
     def keep(self, tables: set[str]) -> None:
@@ -106,9 +106,11 @@ class Losses:
                 return Drifted(table, comparison.how)
             loss = Loss(since=self._now, found=self._now, facts=dict(comparison.facts))
             self._losses[key] = loss
+            self._totals.losses += 1
             new = True
         elif loss.in_sync or written.at > loss.found:
             loss.count += 1
+            self._totals.losses += 1
             if loss.count >= UNDONE and comparison.likely_writer is not None:
                 writer = comparison.likely_writer(loss.facts, loss.survived)
             if not loss.in_sync:

@@ -117,17 +117,19 @@ class MissingPushes:
         waiting: list[float] = []
         for key, (table, wanted) in sorted(outdated.items()):
             last = cursor.attempts.get(key)
+            since = last.since if last is not None else now
             if last is not None and last.wanted != wanted:
                 last = None
             if table.key in in_flight or (last is not None and now < last.not_before):
-                cursor.attempts.setdefault(key, Attempt(wanted=wanted, count=1, not_before=now))
+                cursor.attempts.setdefault(key, Attempt(wanted=wanted, not_before=now, since=since))
                 if table.key in in_flight:
                     in_runs += 1
                 else:
                     waiting.append(cursor.attempts[key].not_before)
                 continue
             count = last.count + 1 if last else 1
-            due.append((key, table, Attempt(wanted=wanted, count=count, not_before=now + backoff(count))))
+            attempt = Attempt(wanted=wanted, count=count, not_before=now + backoff(count), since=since)
+            due.append((key, table, attempt))
         for key, _, attempt in due:
             cursor.attempts[key] = attempt
         for start in range(0, len(due), MAX_TABLES_A_RUN):

@@ -1,5 +1,6 @@
 """The sensor that adds new Tableflow tables to the graph and pushes their lineage."""
 
+import time
 from collections.abc import Sequence
 
 from dagster import (
@@ -21,6 +22,7 @@ from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.tick import Tick, Update
 from lineage_bridge_dagster.automation.watched_lists import ListReader
+from lineage_bridge_dagster.config.request_counts import RequestCounts, counting
 from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import AssetNames
@@ -61,6 +63,8 @@ def lineage_sensor(
         reload: reloads the definitions.
     """
 
+    counts = RequestCounts()
+
     @sensor(
         name=names.sensor,
         jobs=jobs,
@@ -83,7 +87,13 @@ def lineage_sensor(
             budget_seconds=budget_seconds,
             sweep=sweep or SweepSettings(),
         )
-        result = tick.run(cursor)
+        before = counts.requests, counts.retries
+        # The clients of one tick serve the next ones too.
+        with counting(counts):
+            result = tick.run(cursor)
+        cursor.totals.add(counts, *before)
+        cursor.totals.at = time.time()
+        cursor.tables = len(loaded.tables)
         requests = _run_requests(result, names)
         return SensorResult(
             run_requests=requests,

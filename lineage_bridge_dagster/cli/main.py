@@ -15,6 +15,7 @@ from lineage_bridge_dagster.cli.iam_policy import iam_policy
 from lineage_bridge_dagster.cli.impact import impact
 from lineage_bridge_dagster.cli.init import init
 from lineage_bridge_dagster.cli.local import local_command
+from lineage_bridge_dagster.cli.metrics import metrics
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
 from lineage_bridge_dagster.cli.setup import setup
@@ -65,5 +66,6 @@ for _command in (
     init,
     setup,
     doctor,
+    metrics,
 ):
     main.add_command(_command)

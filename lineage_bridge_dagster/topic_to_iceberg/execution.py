@@ -27,6 +27,7 @@ from lineage_bridge_dagster.topic_to_iceberg.concurrent_runs import refuse_concu
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
+from lineage_bridge_dagster.topic_to_iceberg.numbers import LoadNumbers
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
@@ -68,17 +69,21 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
         f"for {settings.restart_hours:g} hours" if continuous else "to their present ends",
     )
     events = _Events(instance, context)
+    numbers = LoadNumbers(context.instance, context.run, instance.names.prefix)
     try:
         for report in run.reports(until):
+            numbers.add(report)
             yield from events.of(report, done=report.final)
     except DagsterExecutionInterruptedError:
         context.log.info("Ending after the batches under way")
         for report in run.rest(_GRACE_SECONDS):
+            numbers.add(report)
             yield from events.of(report, done=False)
         raise
     finally:
         # Also when Dagster closes the step between two events.
         run.stop()
+        numbers.report()
     yield from _check_results(instance, context, events.facts)
     if failed := [report for report in events.last.values() if report.error is not None]:
         raise _failure(failed, len(selected))

@@ -147,6 +147,15 @@ def translate(error: Exception, *, action: str, where: str, region: str = "") ->
     )
 
 
+def counted_status(code: str, status: int) -> int:
+    """The status under which an answer is counted: Glue says 400 where other APIs say 401, 403 or 429."""
+    if code in THROTTLING_CODES:
+        return 429
+    if code in _CREDENTIAL_HINTS:
+        return 401
+    return 403 if code in _PERMISSION_CODES else status
+
+
 def malformed_response(detail: str, service: str = "Glue") -> CallError:
     """The error of an answer that is not Glue's, or half of one: botocore passes on what it cannot parse."""
     variable = f"AWS_ENDPOINT_URL_{service.replace(' ', '').upper()}"

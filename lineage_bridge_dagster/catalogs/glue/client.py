@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Any
 from botocore.awsrequest import AWSRequest
 from botocore.exceptions import BotoCoreError
 
-from lineage_bridge_dagster.catalogs.glue.aws_errors import THROTTLING_CODES
+from lineage_bridge_dagster.catalogs.glue.aws_errors import THROTTLING_CODES, counted_status
 from lineage_bridge_dagster.catalogs.glue.fields import report_unknown_fields
 from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.aws import aws_session, client_config
 from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
+from lineage_bridge_dagster.config.request_counts import UNREACHABLE, current_counts
 from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
+#: Glue's name among the APIs whose requests are counted.
+_API = "glue"
 _STARTED = "lineage_bridge_started"
 _ONCE: ContextVar[bool] = ContextVar("lineage_bridge_sent_once", default=False)
 
@@ -84,12 +87,16 @@ def _keep_pace(client: GlueClient, pace: Pace) -> None:
     botocore has a mode of retries for this, `adaptive`, whose pace falls with each of the calls that are
     refused at the same moment: with 32 threads, to a quarter of what Glue allows.
     """
+    counts = current_counts()
 
     def start(request: AWSRequest, **_: Any) -> None:
         request.context[_STARTED] = pace.start()
 
-    def end(request_dict: Mapping[str, Any], response: Any = None, **_: Any) -> Any:
+    def end(request_dict: Mapping[str, Any], response: Any = None, attempts: int = 1, **_: Any) -> Any:
         code = str(response[1].get("Error", {}).get("Code", "")) if response else ""
+        counts.add(_API, counted_status(code, response[0].status_code) if response else UNREACHABLE)
+        if attempts > 1:
+            counts.retry(_API)
         if code in THROTTLING_CODES:
             pace.refused(request_dict["context"][_STARTED])
         else:

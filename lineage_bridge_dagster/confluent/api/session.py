@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 import httpx
@@ -23,6 +24,7 @@ from tenacity.stop import stop_base
 
 from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.credentials import Credential
+from lineage_bridge_dagster.config.request_counts import TIMEOUT, UNREACHABLE, current_counts
 from lineage_bridge_dagster.confluent.api import retry_after, trusted_hosts
 from lineage_bridge_dagster.confluent.api.access import PLANE_NAMES, Access
 from lineage_bridge_dagster.confluent.api.errors import (
@@ -74,6 +76,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         self._clock = clock
         self._lock = threading.Lock()
         self._requests: Counter[str] = Counter()
+        self._counts = current_counts()
         self._in_flight = threading.BoundedSemaphore(settings.max_concurrency)
         self._client = httpx.Client(
             transport=transport,
@@ -182,7 +185,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             wait=_wait,
             retry=tenacity.retry_if_exception_type(_Transient),
             sleep=self._sleep,
-            before_sleep=_log_retry,
+            before_sleep=partial(self._note_retry, access),
             reraise=True,
         )
         try:
@@ -224,14 +227,18 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             try:
                 response = self._client.send(request, auth=auth)
             except httpx.TransportError as error:
+                timed_out = isinstance(error, httpx.TimeoutException)
+                self._counts.add(access.plane, TIMEOUT if timed_out else UNREACHABLE)
                 unreachable = error_of_transport(access, request, error)
                 unreachable.__cause__ = error
                 raise _Transient(unreachable, None) from error
             except httpx.HTTPError as error:
+                self._counts.add(access.plane, UNREACHABLE)
                 raise MalformedResponse(
                     f"{access.name}: {url.path} could not be read: {type(error).__name__}.",
                     hint="Check for a proxy in between.",
                 ) from error
+        self._counts.add(access.plane, response.status_code)
         log.debug(
             "%s %s %s%s -> %s in %.0f ms",
             access.plane,
@@ -248,6 +255,11 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             wait = retry_after.requested_wait(response.status_code, response.headers, self._clock())
             raise _Transient(rejection, wait)
         raise rejection
+
+    def _note_retry(self, access: Access, state: tenacity.RetryCallState) -> None:
+        self._counts.retry(access.plane)
+        error = state.outcome.exception() if state.outcome else None
+        log.debug("attempt %d failed, next in %.1f s: %s", state.attempt_number, state.upcoming_sleep, error)
 
 
 def join_path(base: httpx.URL, path: str) -> httpx.URL:
@@ -269,8 +281,3 @@ class _TotalWaitReached(stop_base):
 
     def __call__(self, retry_state: tenacity.RetryCallState) -> bool:
         return retry_state.idle_for >= retry_after.MAX_TOTAL_WAIT
-
-
-def _log_retry(state: tenacity.RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    log.debug("attempt %d failed, next in %.1f s: %s", state.attempt_number, state.upcoming_sleep, error)
