@@ -159,8 +159,6 @@ def refresh_job(
             if removed := store.prune(context.instance):
                 context.log.info("Removed %s of the state", plural(removed, "old version"))
         metadata = discovery_metadata(found)
-        if events and (sent := events.send(context.instance, found, context.log)) is not None:
-            metadata["openlineage"] = "; ".join(map(str, sent.receivers))
         if discovery_asset:
             context.log_event(
                 AssetMaterialization(names.discovery_key, metadata=metadata, tags={DATA_VERSION_TAG: digest})
@@ -168,6 +166,12 @@ def refresh_job(
             report_discovery_check(context.instance, names, found, carried_limit)
         if version != loaded_version:
             _reload(context)
+        # After the reload: the first time there is much to send.
+        sent = events.send(context.instance, found, context.log) if events else None
+        if sent is not None:
+            metadata["openlineage"] = str(sent)
+            if discovery_asset and (sent.changed or not sent.ok):
+                context.log_event(AssetObservation(names.discovery_key, metadata={"openlineage": str(sent)}))
         return Output(version, metadata=metadata)
 
     return one_op_job(
@@ -289,6 +293,8 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
             )
         counts = {status: count for status, count in report.counts.items() if count}
         metadata: dict[str, Any] = {**counts, "tables": MetadataValue.md(report_markdown(report))}
+        if sent is not None:
+            metadata["openlineage"] = str(sent)
         context.log.info(progress.summary() + (", nothing written (dry run)" if config.dry_run else ""))
         if report.failed:
             raise push_failure(report.failed, counted(counts))

@@ -88,6 +88,6 @@ def _send(discovery: Discovery, account: str, dry_run: bool, sent: Path | None) 
     for receiver in report.receivers:
         click.echo(str(receiver))
     if not report.receivers:
-        err.print("OPENLINEAGE_DISABLED is true: nothing is sent.")
+        err.print(str(report))
     if not report.ok:
         raise SystemExit(EXIT_FAILED)

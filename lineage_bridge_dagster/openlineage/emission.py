@@ -20,6 +20,8 @@ from lineage_bridge_dagster.openlineage.sent import Jobs, Sent, SentEvents, shar
 
 #: Jobs whose events are sent before they must be confirmed, and before what was sent is written down.
 _BATCH, _CHECKPOINT = 500, 5_000
+#: For up to as many tables, what receivers have is read for their jobs alone; else all of it.
+_FEW = 100
 #: After as many refusals without an event that was taken, a receiver takes none.
 _REFUSALS = 10
 
@@ -126,6 +128,14 @@ class EmissionReport:
     def ok(self) -> bool:
         return all(receiver.ok for receiver in self.receivers)
 
+    @property
+    def changed(self) -> bool:
+        """Whether a receiver took events now."""
+        return any(receiver.sent for receiver in self.receivers)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.receivers)) or "OPENLINEAGE_DISABLED is true: nothing is sent"
+
 
 def emit(
     discovery: Discovery,
@@ -154,7 +164,7 @@ def emit(
     whole = tables is None and discovery.coverage.covers_all_table_sources
     found: Iterable[tuple[str, Event]] = process_events(discovery, account=account, tables=tables)
     shards = None
-    if tables is not None:
+    if tables is not None and len(tables) <= _FEW:
         found = list(found)
         shards = {shard_of(_job_of(event)) for _, event in found}
     runs = [_Emission(receiver, kept, shards, dry_run, clock) for receiver in receivers]

@@ -7,6 +7,8 @@ from typing import Any
 from openlineage.client.serde import Serde
 from openlineage.client.transport import KafkaTransport, Transport
 
+from lineage_bridge_dagster.openlineage.emission import EventRefused
+
 
 class ConfirmedKafka(Transport):
     """Produces events without waiting for each; `confirm` waits for all of them.
@@ -24,14 +26,23 @@ class ConfirmedKafka(Transport):
         self._errors: list[str] = []
 
     def emit(self, event: Any) -> None:
-        """Hand an event to the producer."""
+        """Hand an event to the producer.
+
+        Raises:
+            EventRefused: It is larger than the producer may send.
+        """
         producer: Any = self._inner.producer
-        producer.produce(
-            topic=self._inner.topic,
-            key=self._inner.message_key or self._inner._get_message_key(event),
-            value=Serde.to_json(event).encode(),
-            on_delivery=self._delivered,
-        )
+        try:
+            producer.produce(
+                topic=self._inner.topic,
+                key=self._inner.message_key or self._inner._get_message_key(event),
+                value=Serde.to_json(event).encode(),
+                on_delivery=self._delivered,
+            )
+        except Exception as error:
+            if "MSG_SIZE_TOO_LARGE" in str(error):
+                raise EventRefused("it is larger than message.max.bytes of the producer") from error
+            raise
         producer.poll(0)
 
     def confirm(self, seconds: float) -> None:

@@ -146,6 +146,8 @@ class _Client:
 
         try:
             self._client.emit(_typed(event))
+        except EventRefused:
+            raise
         except HTTPError as error:
             status = error.response.status_code if error.response is not None else 0
             if status in _REFUSED:

@@ -254,16 +254,14 @@ def test_a_refresh_sends_what_changed_and_the_ends_of_what_is_gone(
     with collecting() as collector:
         monkeypatch.setenv("OPENLINEAGE_URL", collector.url)
         for _ in range(3):
-            run(built, instance, "refresh")
-            event = instance.get_latest_materialization_event(AssetKey(["lineage_bridge", "discovery"]))
-            assert event
-            assert event.asset_materialization
-            texts.append(str(event.asset_materialization.metadata["openlineage"].value).partition("): ")[2])
-        assert texts == ["6 sent, 0 unchanged", "0 sent, 6 unchanged", "2 sent, 4 unchanged"]
-        assert [event["eventType"] for _, _, event in collector.requests] == [
-            *["RUNNING"] * 6,
-            *["ABORT"] * 2,
-        ]
+            result = run(built, instance, "refresh")
+            output = next(e for e in result.all_events if e.event_type_value == "STEP_OUTPUT")
+            text = str(output.event_specific_data.metadata["openlineage"].value)  # type: ignore[union-attr]
+            texts.append(text.partition("): ")[2])
+            seen = [e for e in result.all_events if e.is_asset_observation]
+            assert len(seen) == (not text.endswith("0 sent, 6 unchanged"))
+    assert texts == ["6 sent, 0 unchanged", "0 sent, 6 unchanged", "2 sent, 4 unchanged"]
+    assert [event["eventType"] for _, _, event in collector.requests] == [*["RUNNING"] * 6, *["ABORT"] * 2]
 
 
 def test_a_refresh_warns_of_variables_that_nothing_reads(

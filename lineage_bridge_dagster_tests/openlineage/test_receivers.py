@@ -119,15 +119,24 @@ def test_part_of_a_composite_that_is_down_is_a_receiver_of_its_own(
     [
         ({"test.mock.num.brokers": "1", "bootstrap.servers": "localhost:1"}, 4, ""),
         ({"bootstrap.servers": "localhost:1", "message.timeout.ms": "100"}, 0, "Message timed out"),
+        (
+            {"test.mock.num.brokers": "1", "bootstrap.servers": "localhost:1", "message.max.bytes": "3050"},
+            3,
+            "",
+        ),
     ],
-    ids=["delivered", "no broker"],
+    ids=["delivered", "no broker", "one is too large"],
 )
 def test_kafka_tells_what_was_delivered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, config: dict[str, str], sent: int, reason: str
 ) -> None:
     configure(monkeypatch, tmp_path, {"type": "kafka", "topic": "lineage", "config": config})
     report = emit(shop().discovery(), receivers(), NothingKept()).receivers[0]
-    assert (report.sent, report.not_sent) == (sent, 4 - sent)
+    assert report.sent + report.not_sent + len(report.refused) == 4
+    assert (report.sent, set(report.refused.values())) == (
+        sent,
+        {"it is larger than message.max.bytes of the producer"} if sent == 3 else set(),
+    )
     assert reason in report.reason
 
 
