@@ -16,6 +16,7 @@ from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.confluent.settings import ConfluentGroups
+from lineage_bridge_dagster.datazone.settings import DataZoneSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
 
@@ -25,6 +26,7 @@ class Settings(ConfluentGroups, CatalogGroups):
 
     push: PushSettings = Field(default_factory=PushSettings)
     openlineage: OpenLineageSettings = Field(default_factory=OpenLineageSettings)
+    datazone: DataZoneSettings = Field(default_factory=DataZoneSettings)
 
 
 class SettingsReader:
@@ -77,6 +79,9 @@ class SettingsReader:
     def catalogs(self) -> Catalogs:
         """Every catalog, the default one first."""
         return self._group("catalogs").all_catalogs()
+
+    def datazone(self) -> DataZoneSettings:
+        return self._group("datazone").datazone
 
     def _group(self, name: str) -> Settings:
         return Settings.from_env(given=self._given, groups=[name], secrets=self._secrets)

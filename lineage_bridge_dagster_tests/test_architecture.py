@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "sql": {"jars", "lineage"},
     "confluent": {"config", "jars", "lineage", "schemas", "sql"},
     "impact": {"confluent", "lineage", "schemas", "sql"},
-    "settings": {"catalogs", "config", "confluent", "dagster_internals", "openlineage"},
+    "settings": {"catalogs", "config", "confluent", "dagster_internals", "datazone", "openlineage"},
     "discovery": {"catalogs", "config", "confluent", "lineage", "settings", "sql"},
     "specs": {"catalogs", "config", "dagster_internals", "lineage"},
     "spark": {
@@ -40,9 +40,10 @@ ALLOWED: dict[str, set[str]] = {
     "launcher": {"dagster_internals"},
     "openlineage": {"config", "lineage"},
     "event_sources": {"config", "confluent", "lineage", "openlineage"},
+    "datazone": {"catalogs", "config", "lineage", "openlineage"},
 }  # fmt: skip
 ALLOWED["assets"] = {
-    "catalogs", "config", "confluent", "dagster_internals", "discovery", "lineage", "openlineage",
+    "catalogs", "config", "confluent", "dagster_internals", "datazone", "discovery", "lineage", "openlineage",
     "settings", "spark", "specs",
 }  # fmt: skip
 ALLOWED["automation"] = ALLOWED["assets"] | {"assets", "impact"}
@@ -51,7 +52,7 @@ ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
 ALLOWED["operations"] = {
-    "assets", "automation", "catalogs", "config", "confluent", "dagster_internals", "formats", "jars",
+    "assets", "automation", "catalogs", "config", "confluent", "datazone", "dagster_internals", "formats", "jars",
     "lineage", "openlineage", "settings", "spark", "specs", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "settings", "sql"}

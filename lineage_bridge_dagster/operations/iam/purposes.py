@@ -21,6 +21,7 @@ class Purpose(StrEnum):
     LINEAGE_TABLES = "lineage-tables"
     S3_TABLES = "s3tables"
     ATHENA = "athena"
+    DATAZONE = "datazone"
     DOCTOR = "doctor"
     TABLEFLOW_STORAGE = "tableflow-storage"
     TABLEFLOW_GLUE = "tableflow-glue"
@@ -159,6 +160,19 @@ def _athena(scope: PolicyScope) -> list[PolicyStatement]:
     ]
 
 
+def _datazone(scope: PolicyScope) -> list[PolicyStatement]:
+    """Posts lineage to a DataZone domain, and reads it back.
+
+    The actions have the domain as their resource (AWS, "Actions, resources, and condition keys for Amazon
+    DataZone"). Those on assets are for topics as assets alone.
+    """
+    lineage = ("GetLineageEvent", "GetLineageNode", "ListLineageEvents", "PostLineageEvent")
+    actions = {f"datazone:{each}" for each in lineage}
+    if scope.topic_assets:
+        actions |= {"datazone:CreateAsset", "datazone:Search"}
+    return [allow("PostDataZoneLineage", actions, [scope.arn("datazone", f"domain/{scope.domain}")])]
+
+
 def _tableflow_storage(scope: PolicyScope) -> list[PolicyStatement]:
     """What Tableflow needs in the buckets of its tables.
 
@@ -288,6 +302,7 @@ _STATEMENTS: Mapping[Purpose, Callable[[PolicyScope], list[PolicyStatement]]] = 
     Purpose.LINEAGE_TABLES: _lineage_tables,
     Purpose.S3_TABLES: _s3_tables,
     Purpose.ATHENA: _athena,
+    Purpose.DATAZONE: _datazone,
     Purpose.DOCTOR: _doctor,
     Purpose.TABLEFLOW_STORAGE: _tableflow_storage,
     Purpose.TABLEFLOW_GLUE: _tableflow_glue,

@@ -26,6 +26,7 @@ WAREHOUSE = "<WAREHOUSE_BUCKET>/<PREFIX>"
 TABLE_BUCKET = "<TABLE_BUCKET>"
 NAMESPACE = "<NAMESPACE>"
 RESULTS = "<RESULTS_BUCKET>/<PREFIX>"
+DOMAIN = "<DOMAIN_ID>"
 PRINCIPAL = "<CONFLUENT_ROLE_ARN>"
 EXTERNAL_ID = "<EXTERNAL_ID>"
 IDENTITY = "<IDENTITY_ARN>"
@@ -42,6 +43,7 @@ HOW_TO_SET = {
     NAMESPACE: "The namespaces of the table bucket are unknown: pass --namespace for each one, or set "
     "ICEBERG_NAMESPACE.",
     RESULTS: "The location of Athena's results is unknown: pass --results s3://bucket/prefix.",
+    DOMAIN: "The DataZone domain is unknown: set LINEAGE_BRIDGE_DATAZONE_DOMAIN.",
     PRINCIPAL: "Confluent's role is unknown: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET and "
     "pass --environment or --graph, or pass --principal with the iam_role_arn of the provider integration.",
     IDENTITY: "The identity with this policy is unknown: pass --identity with the ARN of its role or user, "
@@ -66,6 +68,7 @@ class PolicyScope:
         table_bucket: an S3 Tables bucket, with its `namespaces`.
         writes_table_bucket: whether to allow writes to its tables.
         workgroup: of Athena; `results` is the bucket and prefix of its results.
+        domain: id of a DataZone domain; `topic_assets` is whether topics become assets of it.
         secrets: names or ARNs of the secrets with keys.
         identity: ARN of the role or user that has the policy.
         collector: what an inventory collector uses.
@@ -82,6 +85,8 @@ class PolicyScope:
     writes_table_bucket: bool = True
     workgroup: str = "primary"
     results: str = RESULTS
+    domain: str = DOMAIN
+    topic_assets: bool = False
     secrets: tuple[str, ...] = field(default_factory=tuple)
     identity: str = IDENTITY
     collector: CollectorScope = field(default_factory=CollectorScope)
@@ -99,6 +104,11 @@ class PolicyScope:
     def has_table_bucket(self) -> bool:
         """Whether an S3 Tables bucket is known."""
         return self.table_bucket != TABLE_BUCKET
+
+    @property
+    def has_domain(self) -> bool:
+        """Whether a DataZone domain is known."""
+        return self.domain != DOMAIN
 
     def arn(self, service: str, resource: str) -> str:
         """The ARN of a resource in the account and region."""
@@ -159,6 +169,8 @@ def scope_of(settings: Settings, graph: Graph | None = None) -> PolicyScope:
         region=settings.aws.region or (regions.pop() if len(regions) == 1 else REGION),
         databases=tuple(sorted(set(_databases(graph)))) or found.databases,
         buckets=tuple(sorted(set(_buckets(graph)))) or found.buckets,
+        domain=settings.datazone.domain or DOMAIN,
+        topic_assets=bool(settings.datazone.topic_asset_type),
         warehouse=place_of(settings.all_catalogs().lineage.warehouse or "") or found.warehouse,
     )
 

@@ -14,6 +14,7 @@ SCOPE = PolicyScope(
     namespaces=("sales",),
     workgroup="analysts",
     results="results/athena",
+    domain="dzd_4abc1defgh2ijk",
     secrets=("prod/confluent",),
     identity="arn:aws:iam::123456789012:role/lineage",
 )

@@ -163,6 +163,17 @@ def test_a_read_only_table_bucket_is_not_written_to() -> None:
     assert not {action for action in found if not action.startswith("glue:Get")}
 
 
+@pytest.mark.parametrize("topic_assets", [False, True])
+def test_a_domain_takes_lineage_and_assets_only_if_topics_become_assets(topic_assets: bool) -> None:
+    scope = replace(SCOPE, topic_assets=topic_assets)
+    statement = by_sid(Purpose.DATAZONE, scope=scope)["PostDataZoneLineage"]
+    assert statement.resources == {"arn:aws:datazone:us-east-1:123456789012:domain/dzd_4abc1defgh2ijk"}
+    reads = ("GetLineageEvent", "GetLineageNode", "ListLineageEvents")
+    lineage = {f"datazone:{each}" for each in (*reads, "PostLineageEvent")}
+    assets = {"datazone:CreateAsset", "datazone:Search"} if topic_assets else set()
+    assert statement.actions == lineage | assets
+
+
 def test_athena_reads_the_lineage_tables_if_there_are_any() -> None:
     files = by_sid(Purpose.ATHENA)["ReadTableFiles"].resources
     assert files == {"arn:aws:s3:::tables/*", "arn:aws:s3:::lake/lineage/*"}

@@ -1,0 +1,1 @@
+"""Lineage in Amazon DataZone, which is the catalog of SageMaker Unified Studio too."""

@@ -1,0 +1,146 @@
+"""Run events of OpenLineage -> run events that link to the assets of a DataZone domain. Pure.
+
+DataZone gives a dataset the identifier `{namespace}/{name}` and links it to the asset whose source identifier
+is the same. That of an imported Glue table is its ARN, `arn:aws:glue:REGION:ACCOUNT:table/DB/TABLE`, where
+OpenLineage's own form has a slash before `table`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.openlineage.names import OpenLineageName
+
+MAX_EVENT_BYTES = 300_000
+"""The largest event that PostLineageEvent takes."""
+MAX_IDENTIFIER = 1_800
+"""The longest source identifier that GetLineageNode takes, in characters."""
+
+_GLUE = re.compile(r"arn:[\w-]+:glue:[^:/]*:[^:/]*")
+_TABLE = "table/"
+
+Event = Mapping[str, Any]
+Dataset = Mapping[str, Any]
+
+
+class EventTooLargeError(LineageBridgeError):
+    """The datasets of an event alone are larger than DataZone takes."""
+
+
+class PreparedEvent(NamedTuple):
+    """An event as it is posted.
+
+    Attributes:
+        job: Its job.
+        time: In ISO 8601.
+        body: JSON in UTF-8.
+        tables: The source identifiers of the Glue tables that the job writes.
+        left_out: What the event could not hold, in words.
+    """
+
+    job: OpenLineageName
+    time: str
+    body: bytes
+    tables: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Of all but its time: the same for the same lineage, whenever it was read."""
+        content = json.loads(self.body)
+        content.pop("eventTime", None)
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def source_identifier(dataset: Dataset) -> str:
+    """By which DataZone knows a dataset.
+
+    >>> source_identifier({"namespace": "kafka://b:9092", "name": "orders"})
+    'kafka://b:9092/orders'
+    """
+    return f"{dataset['namespace']}/{dataset['name']}"
+
+
+def prepared(event: Event) -> PreparedEvent:
+    """The event in DataZone's names, as small as DataZone takes it.
+
+    What does not fit is left out in this order: the SQL, the schemas of what is read, those of what is
+    written, the columns' lineage. Datasets are never left out.
+
+    Raises:
+        EventTooLargeError: The datasets alone are too large.
+    """
+    event = {**event, **{side: [_linked(each) for each in event.get(side, ())] for side in _SIDES}}
+    outputs = [source_identifier(each) for each in event["outputs"]]
+    tables = tuple(name for name in outputs if _GLUE.match(name))
+    job = OpenLineageName(event["job"]["namespace"], event["job"]["name"])
+    left_out: list[str] = []
+    body = _json(event)
+    for what, smaller in _STEPS.items():
+        if len(body) <= MAX_EVENT_BYTES:
+            break
+        event = smaller(event)
+        if len(shorter := _json(event)) < len(body):
+            left_out.append(what)
+            body = shorter
+    if len(body) > MAX_EVENT_BYTES:
+        raise EventTooLargeError(
+            f"The event of {job.name} names {len(event['inputs'])} inputs and {len(event['outputs'])} outputs, "
+            f"which take {len(body):,} bytes; DataZone takes {MAX_EVENT_BYTES:,}.",
+            hint="Its lineage is complete in Glue and in other receivers of OpenLineage.",
+        )
+    return PreparedEvent(job, str(event["eventTime"]), body, tables, tuple(left_out))
+
+
+_SIDES = ("inputs", "outputs")
+
+
+def _linked(dataset: Dataset) -> dict[str, Any]:
+    """The dataset in the name that links it, with the names in its columns' lineage."""
+    facets = dict(dataset.get("facets") or {})
+    if lineage := facets.get("columnLineage"):
+        facets["columnLineage"] = _renamed_inputs(lineage)
+    return {**_renamed(dataset), **({"facets": facets} if facets else {})}
+
+
+def _renamed(dataset: Dataset) -> dict[str, Any]:
+    namespace, name = dataset["namespace"], dataset["name"]
+    if _GLUE.fullmatch(namespace) and name.startswith(_TABLE):
+        return {**dataset, "namespace": f"{namespace}:table", "name": name.removeprefix(_TABLE)}
+    return dict(dataset)
+
+
+def _renamed_inputs(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_renamed_inputs(each) for each in value]
+    if isinstance(value, dict):
+        inner = {key: _renamed_inputs(each) for key, each in value.items()}
+        return _renamed(inner) if {"namespace", "name"} <= inner.keys() else inner
+    return value
+
+
+def _without(place: Callable[[dict[str, Any]], Iterator[dict[str, Any]]], facet: str) -> Any:
+    def smaller(event: Event) -> dict[str, Any]:
+        changed: dict[str, Any] = json.loads(_json(event))
+        for each in place(changed):
+            (each.get("facets") or {}).pop(facet, None)
+        return changed
+
+    return smaller
+
+
+def _json(event: Event) -> bytes:
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+_STEPS: Mapping[str, Callable[[Event], dict[str, Any]]] = {
+    "the SQL": _without(lambda event: iter([event["job"]]), "sql"),
+    "the schemas of what it reads": _without(lambda event: iter(event["inputs"]), "schema"),
+    "the schemas of what it writes": _without(lambda event: iter(event["outputs"]), "schema"),
+    "the lineage of columns": _without(lambda event: iter(event["outputs"]), "columnLineage"),
+}
