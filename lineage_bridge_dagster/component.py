@@ -70,6 +70,7 @@ from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig
 from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions
+from lineage_bridge_dagster.datazone.yaml_section import DataZoneConfig
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
@@ -119,6 +120,9 @@ class LineageBridgeComponent(StoredComponent):
     push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its limits.")
     openlineage: OpenLineageConfig = Field(
         default_factory=OpenLineageConfig, description="Whether lineage is sent as events of OpenLineage."
+    )
+    datazone: DataZoneConfig = Field(
+        default_factory=DataZoneConfig, description="The DataZone domain that lineage is posted to, if any."
     )
     sensor: SensorConfig = Field(
         default_factory=SensorConfig, description="What runs automatically, and when."
@@ -298,6 +302,7 @@ class LineageBridgeComponent(StoredComponent):
                 "aws": self.aws.given(),
                 "push": self.push.given(),
                 "openlineage": self.openlineage.given(),
+                "datazone": self.datazone.given(),
                 "catalog": self.spark.catalog.given(),
                 "catalogs": catalogs_given(self.spark, self.catalogs),
             },
@@ -338,7 +343,7 @@ class LineageBridgeComponent(StoredComponent):
         )
 
     def _events(self, settings: SettingsReader) -> LineageEvents:
-        return LineageEvents(settings.openlineage, self.name)
+        return LineageEvents.of(settings, self.name)
 
     def _spec_with_loader(self, node: Node, context: NodeContext) -> AssetSpec:
         """The spec of a node; a table that an asset of this code location loads depends on that asset."""

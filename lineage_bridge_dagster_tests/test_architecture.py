@@ -52,8 +52,8 @@ ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
 ALLOWED["operations"] = {
-    "assets", "automation", "catalogs", "config", "confluent", "datazone", "dagster_internals", "formats", "jars",
-    "lineage", "openlineage", "settings", "spark", "specs", "topic_to_iceberg",
+    "assets", "automation", "catalogs", "config", "confluent", "dagster_internals", "datazone", "formats",
+    "jars", "lineage", "openlineage", "settings", "spark", "specs", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "settings", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}

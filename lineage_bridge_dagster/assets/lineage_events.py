@@ -1,8 +1,8 @@
-"""Events of OpenLineage that runs send, beside what they push."""
+"""Events that runs send to receivers of OpenLineage and to DataZone, beside what they push."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dagster import DagsterInstance, DagsterLogManager
@@ -10,10 +10,10 @@ from dagster import DagsterInstance, DagsterLogManager
 from lineage_bridge_dagster.dagster_internals import keep_values, read_values
 from lineage_bridge_dagster.errors import LineageBridgeError, is_interruption
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.openlineage.emission import EmissionReport, ReceiverReport, emit
+from lineage_bridge_dagster.openlineage.emission import EmissionReport, Receiver, ReceiverReport, emit
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.openlineage.sent import SHARDS, Jobs, Sent, jobs_text, read_jobs, shard_of
-from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
+from lineage_bridge_dagster.settings import SettingsReader
 
 #: Shards that are written in one statement.
 _AT_ONCE = 64
@@ -56,12 +56,32 @@ class LineageEvents:
     """Sends the events of a component, if it is to send any. It never fails a run.
 
     Attributes:
-        settings: Reads whether to send them, when something runs.
+        sources: By name, the receivers that are configured in one way; called when something runs.
         name: Of the component.
     """
 
-    settings: Callable[[], OpenLineageSettings]
+    sources: Mapping[str, Callable[[], Sequence[Receiver]]]
     name: str = ""
+
+    @classmethod
+    def of(cls, settings: SettingsReader, name: str) -> LineageEvents:
+        """Those that the settings of a component name."""
+
+        def openlineage() -> Sequence[Receiver]:
+            if not settings.openlineage().send:
+                return []
+            from lineage_bridge_dagster.openlineage.receivers import receivers
+
+            return receivers()
+
+        def datazone() -> Sequence[Receiver]:
+            if not (found := settings.datazone()).domain:
+                return []
+            from lineage_bridge_dagster.datazone.receiver import datazone_receivers
+
+            return datazone_receivers(found, settings.aws())
+
+        return cls({"openlineage": openlineage, "datazone": datazone}, name)
 
     def send(
         self,
@@ -78,22 +98,22 @@ class LineageEvents:
             log: Is told what became of it.
             tables: Only what is upstream of these tables, by node id; None means all.
         """
-        try:
-            if not self.settings().send:
-                return None
-            from lineage_bridge_dagster.openlineage.receivers import receivers
-
-            report = emit(discovery, receivers(), SentOfInstance(instance, self.name), tables=tables)
-        except BaseException as error:
-            if is_interruption(error):
-                raise
-            if not isinstance(error, LineageBridgeError):
-                log.exception("Sending events of OpenLineage failed")
-            reason = error.reason if isinstance(error, LineageBridgeError) else repr(error)
-            report = EmissionReport([ReceiverReport("openlineage", reason=reason)])
-        for receiver in report.receivers:
-            (log.info if receiver.ok else log.warning)("OpenLineage: %s", receiver)
-        return report
+        reports: list[ReceiverReport] = []
+        for name, source in self.sources.items():
+            try:
+                if found := source():
+                    kept = SentOfInstance(instance, self.name)
+                    reports += emit(discovery, found, kept, tables=tables).receivers
+            except BaseException as error:
+                if is_interruption(error):
+                    raise
+                if not isinstance(error, LineageBridgeError):
+                    log.exception("Sending events of lineage failed")
+                reason = error.reason if isinstance(error, LineageBridgeError) else repr(error)
+                reports.append(ReceiverReport(name, reason=reason))
+        for report in reports:
+            (log.info if report.ok else log.warning)("Events of lineage: %s", report)
+        return EmissionReport(reports) if reports else None
 
 
 def state_text(report: EmissionReport | None, processes: Sequence[str]) -> str | None:

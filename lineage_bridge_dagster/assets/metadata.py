@@ -21,7 +21,7 @@ class PushMetadata(MetadataSet):
     table_version_before: str | None = None
     table_version_after: str | None = None
     result: JsonMetadataValue | None = None
-    #: What each receiver of OpenLineage has of the events upstream of the table.
+    #: What each receiver of OpenLineage, and DataZone, has of the events upstream of the table.
     openlineage: str | None = None
 
 

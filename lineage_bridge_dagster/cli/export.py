@@ -12,7 +12,17 @@ from lineage_bridge_dagster.cli.output import EXIT_FAILED, err, exit_by_coverage
 from lineage_bridge_dagster.cli.readable import ReadableGroup
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lineage_bridge_dagster.lineage.discovery import Discovery
+    from lineage_bridge_dagster.openlineage.emission import Receiver
+
+
+sent_option = click.option(
+    "--sent",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A file that keeps what was sent: the next time, only changes and ends of runs are sent.",
+)
 
 
 @click.group(cls=ReadableGroup)
@@ -31,11 +41,7 @@ def export() -> None:
 )
 @click.option("--send", is_flag=True, help="Send the events instead of writing them.")
 @click.option("--dry-run", is_flag=True, help="With --send: only count what would be sent.")
-@click.option(
-    "--sent",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="With --send: a file that keeps what was sent, so that only changes and ends of runs are sent next.",
-)
+@sent_option
 def openlineage(
     graph: Path | None, output: Path | None, account: str, send: bool, dry_run: bool, sent: Path | None
 ) -> None:
@@ -65,7 +71,11 @@ def openlineage(
     discovery = limited(load_or_discover(graph), Settings.from_env(groups=["push"]).push.sql)
     lines = (json.dumps(event, ensure_ascii=False) for event in events(discovery, account=account))
     if send:
-        _send(discovery, account, dry_run, sent)
+        from lineage_bridge_dagster.openlineage.receivers import receivers
+
+        if not (found := receivers()):
+            err.print("OPENLINEAGE_DISABLED is true: nothing is sent.")
+        _send(discovery, found, account, dry_run, sent)
     elif output is None:
         for line in lines:
             click.echo(line)
@@ -78,15 +88,50 @@ def openlineage(
         exit_by_coverage(discovery.coverage)
 
 
-def _send(discovery: Discovery, account: str, dry_run: bool, sent: Path | None) -> None:
+@export.command()
+@graph_option
+@click.option("--dry-run", is_flag=True, help="Only count what would be posted.")
+@sent_option
+def datazone(graph: Path | None, dry_run: bool, sent: Path | None) -> None:
+    """Post the lineage to the domain of Amazon DataZone, or SageMaker Unified Studio, that is configured.
+
+    An event is posted for each process and output, under the names that link it to imported Glue tables. The
+    command waits until the domain has processed them, and tells which tables are linked.
+
+    \b
+    Examples:
+      LINEAGE_BRIDGE_DATAZONE_DOMAIN=dzd_4abc1defgh2ijk lineage-bridge export datazone --dry-run
+      lineage-bridge export datazone --graph lineage_graph.json --sent posted.json
+    """
+    from lineage_bridge_dagster.datazone.receiver import datazone_receivers
+    from lineage_bridge_dagster.errors import ConfigurationError
+    from lineage_bridge_dagster.lineage.sql_policy import limited
+    from lineage_bridge_dagster.settings import Settings
+
+    settings = Settings.from_env(groups=["datazone", "push", "aws"])
+    found = datazone_receivers(settings.datazone, settings.aws)
+    if not found:
+        raise ConfigurationError(
+            "No DataZone domain is set.", hint="Set LINEAGE_BRIDGE_DATAZONE_DOMAIN=dzd_... to its id."
+        )
+    discovery = limited(load_or_discover(graph), settings.push.sql)
+    _send(discovery, found, "", dry_run, sent)
+    if graph is None or len(discovery.coverage):
+        exit_by_coverage(discovery.coverage)
+
+
+def _send(
+    discovery: Discovery, found: Sequence[Receiver], account: str, dry_run: bool, sent: Path | None
+) -> None:
     from lineage_bridge_dagster.openlineage.emission import emit
-    from lineage_bridge_dagster.openlineage.receivers import receivers
     from lineage_bridge_dagster.openlineage.sent import NothingKept, SentFile
 
     kept = SentFile(sent) if sent else NothingKept()
-    report = emit(discovery, receivers(), kept, account=account, dry_run=dry_run)
+    report = emit(discovery, found, kept, account=account, dry_run=dry_run)
     for receiver in report.receivers:
         click.echo(str(receiver))
+        for note in dict.fromkeys(receiver.notes.values()):
+            click.echo(f"  {note}")
     if not report.receivers:
         err.print(str(report))
     if not report.ok:

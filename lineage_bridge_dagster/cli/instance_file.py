@@ -9,6 +9,7 @@ from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.config.instance_file import component_fields, wrong_values
 from lineage_bridge_dagster.config.yaml_fields import AwsConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig
+from lineage_bridge_dagster.datazone.yaml_section import DataZoneConfig
 from lineage_bridge_dagster.openlineage.yaml_section import OpenLineageConfig
 from lineage_bridge_dagster.spark.settings import SparkConfig, catalogs_given
 
@@ -26,6 +27,7 @@ def read_instance(path: Path) -> Given:
         return {
             "confluent": ConfluentConfig.resolve_from_dict(fields.get("confluent") or {}).given(),
             "aws": AwsConfig.resolve_from_dict(fields.get("aws") or {}).given(),
+            "datazone": DataZoneConfig.resolve_from_dict(fields.get("datazone") or {}).given(),
             "openlineage": OpenLineageConfig.resolve_from_dict(fields.get("openlineage") or {}).given(),
             "push": PushConfig.resolve_from_dict(fields.get("push") or {}).given(),
             "catalog": spark.catalog.given(),

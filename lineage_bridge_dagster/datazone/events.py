@@ -40,6 +40,7 @@ class PreparedEvent(NamedTuple):
         time: In ISO 8601.
         body: JSON in UTF-8.
         tables: The source identifiers of the Glue tables that the job writes.
+        topics: The source identifiers of the topics that it reads and writes, with their names.
         left_out: What the event could not hold, in words.
     """
 
@@ -47,6 +48,7 @@ class PreparedEvent(NamedTuple):
     time: str
     body: bytes
     tables: tuple[str, ...]
+    topics: Mapping[str, str]
     left_out: tuple[str, ...] = ()
 
     @property
@@ -78,6 +80,12 @@ def prepared(event: Event) -> PreparedEvent:
     event = {**event, **{side: [_linked(each) for each in event.get(side, ())] for side in _SIDES}}
     outputs = [source_identifier(each) for each in event["outputs"]]
     tables = tuple(name for name in outputs if _GLUE.match(name))
+    topics = {
+        source_identifier(each): each["name"]
+        for side in _SIDES
+        for each in event[side]
+        if each["namespace"].startswith("kafka://")
+    }
     job = OpenLineageName(event["job"]["namespace"], event["job"]["name"])
     left_out: list[str] = []
     body = _json(event)
@@ -90,11 +98,11 @@ def prepared(event: Event) -> PreparedEvent:
             body = shorter
     if len(body) > MAX_EVENT_BYTES:
         raise EventTooLargeError(
-            f"The event of {job.name} names {len(event['inputs'])} inputs and {len(event['outputs'])} outputs, "
-            f"which take {len(body):,} bytes; DataZone takes {MAX_EVENT_BYTES:,}.",
+            f"The event of {job.name} names {len(event['inputs'])} inputs and {len(event['outputs'])} "
+            f"outputs, which take {len(body):,} bytes; DataZone takes {MAX_EVENT_BYTES:,}.",
             hint="Its lineage is complete in Glue and in other receivers of OpenLineage.",
         )
-    return PreparedEvent(job, str(event["eventTime"]), body, tables, tuple(left_out))
+    return PreparedEvent(job, str(event["eventTime"]), body, tables, topics, tuple(left_out))
 
 
 _SIDES = ("inputs", "outputs")

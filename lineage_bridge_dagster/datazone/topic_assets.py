@@ -9,13 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lineage_bridge_dagster.catalogs.concurrently import answers
 from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.datazone.domain import DataZoneDomain
-from lineage_bridge_dagster.datazone.events import Event, source_identifier
 from lineage_bridge_dagster.datazone.settings import DataZoneSettings
 from lineage_bridge_dagster.errors import ConfigurationError
 
@@ -26,67 +24,71 @@ _FORM = {
 _MAX_NAME, _MAX_IDENTIFIER = 256, 600
 
 
-@dataclass(frozen=True, slots=True)
 class TopicAssets:
-    """What became of the topics.
+    """Creates an asset for each topic that has none. Assets are never changed or removed.
 
-    Attributes:
-        existing: How many were assets already.
-        created: The source identifiers of those that are now.
-        failed: Source identifier -> why it is no asset.
-    """
-
-    existing: int
-    created: tuple[str, ...]
-    failed: Mapping[str, str]
-
-
-def create_topic_assets(
-    domain: DataZoneDomain, events: Iterable[Event], settings: DataZoneSettings
-) -> TopicAssets:
-    """Create an asset for each topic of the events that has none. Assets are never changed or removed.
+    Args:
+        domain: The domain.
+        settings: The asset type and the project.
 
     Raises:
         ConfigurationError: No project is set.
-        CallError: The domain's assets cannot be listed.
     """
-    if not settings.project:
-        raise ConfigurationError(
-            "Topics become assets of a project, and none is set.",
-            hint="Set LINEAGE_BRIDGE_DATAZONE_PROJECT, or empty LINEAGE_BRIDGE_DATAZONE_TOPIC_ASSET_TYPE.",
+
+    def __init__(self, domain: DataZoneDomain, settings: DataZoneSettings) -> None:
+        if not settings.project:
+            raise ConfigurationError(
+                "Topics become assets of a project, and none is set.",
+                hint="Set datazone.project, or leave datazone.topic_asset_type empty.",
+            )
+        self._domain = domain
+        self._settings = settings
+        #: The topics that are assets; None before they were listed.
+        self._known: set[str] | None = None
+
+    def create(self, topics: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
+        """Have these topics as assets.
+
+        Args:
+            topics: Source identifiers -> names.
+
+        Returns:
+            Source identifier -> why the topic is no asset.
+        """
+        wanted = {identifier: name for each in topics for identifier, name in each.items()}
+        if self._known is None:
+            try:
+                found = self._domain.assets(self._settings.topic_asset_type)
+                self._known = {asset.external_identifier for asset in found}
+            except CallError as error:
+                return dict.fromkeys(wanted, error.reason)
+        absent = {each: name for each, name in wanted.items() if each not in self._known}
+        problems = {
+            each: f"its identifier has {len(each)} characters, and DataZone takes {_MAX_IDENTIFIER}"
+            for each in absent
+            if len(each) > _MAX_IDENTIFIER
+        }
+        asked = [(each, name) for each, name in absent.items() if each not in problems]
+        created = answers(
+            lambda each: self._domain.create_asset(**self._asset(*each)),
+            asked,
+            (CallError,),
+            max_concurrency=self._settings.max_concurrency,
         )
-    topics: dict[str, str] = {}
-    for event in events:
-        for dataset in (*event.get("inputs", ()), *event.get("outputs", ())):
-            if dataset["namespace"].startswith("kafka://"):
-                topics[source_identifier(dataset)] = dataset["name"]
-    known = {asset.external_identifier for asset in domain.assets(settings.topic_asset_type)}
-    absent = {identifier: name for identifier, name in topics.items() if identifier not in known}
-    failed = {
-        identifier: f"its identifier has {len(identifier)} characters, and DataZone takes {_MAX_IDENTIFIER}"
-        for identifier in absent
-        if len(identifier) > _MAX_IDENTIFIER
-    }
-    asked = [each for each in absent.items() if each[0] not in failed]
-    found = answers(
-        lambda each: domain.create_asset(**_asset(*each, settings)),
-        asked,
-        (CallError,),
-        max_concurrency=settings.max_concurrency,
-    )
-    for (identifier, _), answer in zip(asked, found, strict=True):
-        if isinstance(answer, CallError):
-            failed[identifier] = answer.reason
-    created = tuple(identifier for identifier, _ in asked if identifier not in failed)
-    return TopicAssets(len(topics) - len(absent), created, failed)
+        for (identifier, _), answer in zip(asked, created, strict=True):
+            if isinstance(answer, CallError):
+                problems[identifier] = answer.reason
+            else:
+                self._known.add(identifier)
+        return problems
 
-
-def _asset(identifier: str, name: str, settings: DataZoneSettings) -> dict[str, Any]:
-    return {
-        "name": name[:_MAX_NAME],
-        "owningProjectIdentifier": settings.project,
-        "typeIdentifier": settings.topic_asset_type,
-        "externalIdentifier": identifier,
-        "formsInput": [{**_FORM, "content": json.dumps({"sourceIdentifier": identifier})}],
-        "clientToken": hashlib.sha256(f"{settings.topic_asset_type} {identifier}".encode()).hexdigest(),
-    }
+    def _asset(self, identifier: str, name: str) -> dict[str, Any]:
+        kind = self._settings.topic_asset_type
+        return {
+            "name": name[:_MAX_NAME],
+            "owningProjectIdentifier": self._settings.project,
+            "typeIdentifier": kind,
+            "externalIdentifier": identifier,
+            "formsInput": [{**_FORM, "content": json.dumps({"sourceIdentifier": identifier})}],
+            "clientToken": hashlib.sha256(f"{kind} {identifier}".encode()).hexdigest(),
+        }

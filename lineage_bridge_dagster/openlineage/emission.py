@@ -6,11 +6,11 @@ not take, it gets the next time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -32,6 +32,18 @@ class EventRefused(Exception):
 
 class ReceiverDown(Exception):
     """The receiver takes no events now."""
+
+
+class Arrival(NamedTuple):
+    """What a receiver tells of a job's event after a while.
+
+    Attributes:
+        refused: Why it does not take it after all; empty if it has it.
+        note: What else is worth knowing.
+    """
+
+    refused: str = ""
+    note: str = ""
 
 
 class Receiver(Protocol):
@@ -57,8 +69,8 @@ class Receiver(Protocol):
             ReceiverDown: It takes none.
         """
 
-    def confirm(self) -> None:
-        """Return once all that was sent has arrived.
+    def confirm(self) -> Mapping[OpenLineageName, Arrival]:
+        """Return once all that was sent has arrived, with what is to be told of some jobs' events.
 
         Raises:
             ReceiverDown: Some of it has not.
@@ -82,6 +94,7 @@ class ReceiverReport:
         reason: Why.
         waiting: The processes that they are of.
         at: By process, when its event was sent.
+        notes: By process, what the receiver told of its event now.
     """
 
     receiver: str
@@ -93,6 +106,7 @@ class ReceiverReport:
     reason: str = ""
     waiting: set[str] = field(default_factory=set)
     at: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
@@ -115,7 +129,8 @@ class ReceiverReport:
         times = [self.at[each] for each in processes if each in self.at]
         if not times:
             return f"not sent: {self.reason}" if self.reason else "nothing to send"
-        return f"sent, the last change at {max(times)}"
+        notes = dict.fromkeys(self.notes[each] for each in processes if each in self.notes)
+        return "; ".join((f"sent, the last change at {max(times)}", *notes))
 
 
 @dataclass(frozen=True)
@@ -263,14 +278,20 @@ class _Emission:
             else:
                 self._left(each)
         try:
-            self._receiver.confirm()
+            told = self._receiver.confirm()
         except ReceiverDown as error:
             self.report.reason = str(error)
             for each in arrived:
                 self._left(each)
             return
         for each in arrived:
+            arrival = told.get(each.job, Arrival())
+            if arrival.refused:
+                self.report.refused[each.process] = arrival.refused
+                continue
             self._took(each)
+            if arrival.note:
+                self.report.notes[each.process] = arrival.note
         if self._unwritten >= _CHECKPOINT:
             self._write()
 

@@ -23,8 +23,9 @@ from urllib.parse import urlsplit
 from lineage_bridge_dagster.config.addresses import is_in_clear, is_loopback
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.extras import needs
-from lineage_bridge_dagster.openlineage.emission import EventRefused, Receiver, ReceiverDown
+from lineage_bridge_dagster.openlineage.emission import Arrival, EventRefused, Receiver, ReceiverDown
 from lineage_bridge_dagster.openlineage.events import Event
+from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.redaction.redact import redact_text
 
 if TYPE_CHECKING:
@@ -156,12 +157,13 @@ class _Client:
         except Exception as error:
             raise ReceiverDown(_said(error)) from error
 
-    def confirm(self) -> None:
+    def confirm(self) -> Mapping[OpenLineageName, Arrival]:
         if confirm := getattr(self._client.transport, "confirm", None):
             try:
                 confirm(_CONFIRM_SECONDS)
             except Exception as error:
                 raise ReceiverDown(_said(error)) from error
+        return {}
 
     def close(self) -> None:
         with contextlib.suppress(Exception):

@@ -15,6 +15,7 @@ from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.openlineage.sent import Sent, shard_of
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, world
+from lineage_bridge_dagster_tests.datazone.service import DOMAIN, DataZoneService
 from lineage_bridge_dagster_tests.openlineage.collector import Collector, collecting, configure_nothing
 
 Build = Callable[..., Location]
@@ -114,3 +115,27 @@ def test_storage_of_the_instance_keeps_known_and_new_shards_of_each_component(
     first = next(iter(jobs))
     assert first in kept.read("r", [shard_of(first)])
     assert (kept.read("other"), SentOfInstance(instance, "us").read("r")) == ({}, {})
+
+
+def test_domain_of_datazone_gets_what_is_upstream_beside_other_receivers(
+    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = DataZoneService()
+    w = world()
+    create_tables(glue, w)
+    arn = service.import_glue(REGION, "123456789012", EAST, "o.v1")
+    (node,) = (each for each in w.graph.nodes.values() if each.qualified_name == f"glue://{EAST}/o.v1")
+    w.graph.nodes[node.node_id] = node.with_attributes(catalog_id="123456789012")
+    given = {"aws": {"region": REGION}, "openlineage": {"send": True}, "datazone": {"domain": DOMAIN}}
+    built = location(w, LineageBridgeComponent(**given))
+    with service.serve() as endpoint:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", endpoint)
+        assert built.materialize(instance, TABLE).success
+        assert "OpenLineage has no receiver" in shown(instance)
+        assert f"DataZone domain {DOMAIN}: sent, the last change at 20" in shown(instance)
+        assert shown(instance).endswith("; linked")
+        assert service.linked(arn)
+        posted = service.counts["PostLineageEvent"]
+        assert built.materialize(instance, TABLE).success
+        assert service.counts["PostLineageEvent"] == posted
+    assert built.materialize(instance, TABLE).success

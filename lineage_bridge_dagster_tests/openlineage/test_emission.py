@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,14 @@ import pytest
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.openlineage.emission import (
+    Arrival,
     EmissionReport,
     EventRefused,
     ReceiverDown,
     emit,
 )
 from lineage_bridge_dagster.openlineage.events import Event
+from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.openlineage.sent import NothingKept, SentFile
 from lineage_bridge_dagster_tests.assets.world import EAST, World, world
 from lineage_bridge_dagster_tests.openlineage.test_events import problems, set_attributes, shop
@@ -32,14 +34,16 @@ class FakeReceiver:
         self.fail = fail
         self.events: list[Event] = []
         self.lost = False
+        self.told: Mapping[OpenLineageName, Arrival] = {}
 
     def send(self, event: Event) -> None:
         self.fail(event)
         self.events.append(event)
 
-    def confirm(self) -> None:
+    def confirm(self) -> Mapping[OpenLineageName, Arrival]:
         if self.lost:
             raise ReceiverDown("not delivered")
+        return self.told
 
     def close(self) -> None:
         pass
@@ -161,6 +165,22 @@ def test_events_that_are_not_confirmed_count_as_not_sent(kept: SentFile) -> None
     receiver.lost, receiver.events = False, []
     assert emit(shop().discovery(), [receiver], kept).ok
     assert receiver.taken() == FIRST
+
+
+def test_what_a_receiver_tells_later_is_shown_and_what_it_refuses_then_is_sent_again(kept: SentFile) -> None:
+    receiver, w = FakeReceiver(), shop()
+    emit(w.discovery(), [receiver], NothingKept())
+    names = {event["job"]["name"]: event["job"]["namespace"] for event in receiver.events}
+    jobs = {name: OpenLineageName(namespace, name) for name, namespace in names.items()}
+    receiver.events = []
+    receiver.told = {jobs["cdc"]: Arrival("not processed"), jobs["cleaning"]: Arrival(note="linked")}
+    report = emit(w.discovery(), [receiver], kept).receivers[0]
+    assert (report.sent, report.refused) == (3, {node(w, "cdc"): "not processed"})
+    assert report.state_of([node(w, "cleaning")]).endswith("; linked")
+    assert receiver.taken() == FIRST
+    receiver.told = {}
+    assert emit(w.discovery(), [receiver], kept).ok
+    assert receiver.taken() == FIRST[:1]
 
 
 def test_end_of_a_run_that_is_not_taken_is_sent_again(kept: SentFile) -> None:

@@ -21,6 +21,7 @@ from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
+from lineage_bridge_dagster.datazone.settings import DataZoneSettings
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
@@ -142,6 +143,13 @@ class Context:
         ConfigurationError: a setting is malformed.
         """
         return self._settings("openlineage").openlineage
+
+    @property
+    def datazone(self) -> DataZoneSettings:
+        """Raises:
+        ConfigurationError: a setting is malformed.
+        """
+        return self._settings("datazone").datazone
 
     @property
     def region(self) -> str:
