@@ -63,7 +63,7 @@ ALLOWED["embedded"] = {
     "spark", "sql", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {
-    "collector", "embedded", "impact", "openlineage", "operations",
+    "collector", "datazone", "embedded", "impact", "openlineage", "operations",
 }  # fmt: skip
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.
