@@ -73,9 +73,7 @@ def openlineage(
     if send:
         from lineage_bridge_dagster.openlineage.receivers import receivers
 
-        if not (found := receivers()):
-            err.print("OPENLINEAGE_DISABLED is true: nothing is sent.")
-        _send(discovery, found, account, dry_run, sent)
+        _send(discovery, receivers(), account, dry_run, sent)
     elif output is None:
         for line in lines:
             click.echo(line)
