@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.automation.iceberg_client import IcebergClient
@@ -67,7 +68,8 @@ class ListClient:
         if scope.api == INTEGRATIONS:
             return self._integrations(settings, scope)
         if scope.api == GLUE:
-            return self._tables(settings, scope)
+            with self._new_keys_next_time():
+                return self._tables(settings, scope)
         if scope.api == ICEBERG:
             return self._catalogs_of(settings).names(scope.place, scope.tables)
         return ()
@@ -78,7 +80,19 @@ class ListClient:
         Raises:
             LineageBridgeError: the page could not be read.
         """
-        return self._glue_reader(self._current()).page(database, token)
+        with self._new_keys_next_time():
+            return self._glue_reader(self._current()).page(database, token)
+
+    @contextmanager
+    def _new_keys_next_time(self) -> Iterator[None]:
+        """Drop the client whose keys AWS refuses: a new one reads them again, from files too."""
+        from lineage_bridge_dagster.catalogs.errors import CredentialsError
+
+        try:
+            yield
+        except CredentialsError:
+            self._glue = None
+            raise
 
     def _current(self) -> Settings:
         """The settings in force."""
@@ -124,7 +138,11 @@ class ListClient:
                 "timeout_seconds": min(_TIMEOUT_SECONDS, settings.confluent.timeout_seconds),
                 "max_attempts": min(_ATTEMPTS, settings.confluent.max_attempts),
             }
-            self._session = ConfluentSession(settings.confluent.model_copy(update=quick), self._transport)
+            self._session = ConfluentSession(
+                settings.confluent.model_copy(update=quick),
+                self._transport,
+                renew=lambda: settings.read_again().confluent,
+            )
             self._tableflow = TableflowClient(self._session)
         return self._tableflow
 

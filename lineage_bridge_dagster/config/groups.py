@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import ChainMap
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
@@ -17,7 +18,7 @@ from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.prefix import SECRETS
 from lineage_bridge_dagster.config.profiles import region_of_profile
-from lineage_bridge_dagster.config.secrets import ReadSecrets, read_secrets
+from lineage_bridge_dagster.config.secrets import CachedSecrets, ReadSecrets, read_secrets
 from lineage_bridge_dagster.config.value_types import split_names
 from lineage_bridge_dagster.config.variables import (
     GROUPS,
@@ -45,6 +46,8 @@ class SettingsGroups(BaseModel):
 
     #: What the settings were read from, secrets included.
     _variables: Mapping[str, str] = PrivateAttr(default_factory=dict)
+    #: Reads the same sources again.
+    _read_again: partial[Self] | None = PrivateAttr(default=None)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -104,9 +107,23 @@ class SettingsGroups(BaseModel):
             settings._variables = {
                 name: text for layer in (stored, *reversed(layers)) for name, text in layer.items() if text
             }
+            settings._read_again = partial(cls.from_env, env, given=given, groups=groups, secrets=secrets)
             return settings
         # Raised outside the except clause: pydantic's error, as its context, would show the value.
         raise explained
+
+    def read_again(self) -> Self:
+        """The settings as their sources have them now, secrets included; these ones if they were not read.
+
+        Raises:
+            ConfigurationError: as `from_env`.
+        """
+        if self._read_again is None:
+            return self
+        secrets = self._read_again.keywords.get("secrets")
+        if isinstance(secrets, CachedSecrets):
+            secrets.forget()
+        return self._read_again()
 
     def completed(self) -> Self:
         """The settings with what a group takes from another one.

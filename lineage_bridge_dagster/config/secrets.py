@@ -36,6 +36,11 @@ class CachedSecrets:
                 self._expires = time.monotonic() + _CACHE_SECONDS
             return self._variables
 
+    def forget(self) -> None:
+        """Read them again at the next call."""
+        with self._lock:
+            self._expires = 0.0
+
 
 def read_secrets(names: Sequence[str], region: str | None, profile: str | None) -> dict[str, str]:
     """The variables in AWS Secrets Manager secrets.

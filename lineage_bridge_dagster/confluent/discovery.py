@@ -70,6 +70,7 @@ def discover(
     settings: ConfluentSettings,
     *,
     transport: httpx.BaseTransport | None = None,
+    renew: Callable[[], ConfluentSettings] | None = None,
     parser: FlinkSqlParser | None = None,
     last: Discovery | None = None,
     sql: str = "redacted",
@@ -81,6 +82,7 @@ def discover(
     Args:
         settings: the API's address, the keys, and what to read.
         transport: replaces the HTTP transport.
+        renew: reads the settings again if a key is refused.
         parser: a running Flink parser to use; otherwise one is started if there is SQL to parse.
         last: the last discovery; SQL that it parsed is not parsed again.
         sql: how statements and queries are shown: full, redacted, hash or none.
@@ -94,7 +96,7 @@ def discover(
     recorder = ScopeRecorder(progress)
     EXPRESSIONS.try_again()
     offsets = OffsetCache(last, clock()) if settings.connector_offsets else None
-    with ConfluentSession(settings, transport) as session:
+    with ConfluentSession(settings, transport, renew=renew) as session:
         fetched = fetch(session, recorder, offsets)
     now = iso(clock())
     builder = Builder(now=now, console=Console.of(session.base), places=fetched.places)

@@ -64,6 +64,7 @@ def discover(
     found = discover_confluent(
         settings.confluent,
         transport=transport,
+        renew=lambda: settings.read_again().confluent,
         parser=parser,
         last=last,
         sql=sql,

@@ -59,7 +59,9 @@ def update(
         return None
     client = glue_client or glue.glue_client(settings.aws)
     now, graph = iso(clock()), last.graph
-    with ConfluentSession(settings.confluent, transport) as session:
+    with ConfluentSession(
+        settings.confluent, transport, renew=lambda: settings.read_again().confluent
+    ) as session:
         console = Console.of(session.base)
         for environment, cluster in sorted(clusters):
             listing = read_tableflow(session, environment, cluster)

@@ -32,9 +32,11 @@ from lineage_bridge_dagster.confluent.api.errors import (
     MalformedResponse,
     RateLimited,
     ServerError,
+    Unauthorized,
 )
 from lineage_bridge_dagster.confluent.api.http_errors import error_of_response, error_of_transport
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
+from lineage_bridge_dagster.errors import LineageBridgeError
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,8 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
     Args:
         settings: base URL, keys, timeouts, limits.
         transport: replaces the HTTP transport.
+        renew: reads the settings again, for their keys; called once for each key that is refused, so that one
+            that was rotated meanwhile is used.
         sleep: waits between attempts, in seconds.
         clock: the current time, against which an HTTP date in `Retry-After` is read.
     """
@@ -67,11 +71,14 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         settings: ConfluentSettings,
         transport: httpx.BaseTransport | None = None,
         *,
+        renew: Callable[[], ConfluentSettings] | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
         self.base = httpx.URL(settings.api_url.rstrip("/"))
+        self._renew, self._refused = renew, set[tuple[str, str]]()
+        self._renewing = threading.Lock()
         self._sleep = sleep
         self._clock = clock
         self._lock = threading.Lock()
@@ -179,6 +186,39 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         count_as: str = "",
     ) -> Any:
         credential = access.credential(self.settings)
+        rest = (body, media_type, count_as)
+        try:
+            return self._attempt(method, url, access, credential, rest, retry=retry)
+        except Unauthorized:
+            if (renewed := self._renewed(access, credential)) is None:
+                raise
+        return self._attempt(method, url, access, renewed, rest, retry=retry)
+
+    def _renewed(self, access: Access, refused: Credential) -> Credential | None:
+        """The key that takes the place of one that was refused; None if there is no other."""
+        used = (refused.key, refused.secret.get_secret_value())
+        with self._renewing:
+            if self._renew is not None and used not in self._refused:
+                self._refused.add(used)
+                try:
+                    credentials = self._renew().credentials
+                except LineageBridgeError as error:
+                    log.warning("The keys could not be read again: %s", error)
+                    return None
+                self.settings = self.settings.model_copy(update={"credentials": credentials})
+            found = self.settings.credential(access.plane, *access.qualifiers)
+        return None if found is None or (found.key, found.secret) == (refused.key, refused.secret) else found
+
+    def _attempt(
+        self,
+        method: str,
+        url: httpx.URL,
+        access: Access,
+        credential: Credential,
+        rest: tuple[Any, str, str],
+        *,
+        retry: bool,
+    ) -> Any:
         attempts = self.settings.max_attempts if retry else 1
         retrying = tenacity.Retrying(
             stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), _TotalWaitReached()),
@@ -189,9 +229,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             reraise=True,
         )
         try:
-            response: httpx.Response = retrying(
-                self._send_once, method, url, access, credential, body, media_type, count_as
-            )
+            response: httpx.Response = retrying(self._send_once, method, url, access, credential, *rest)
         except _Transient as last:
             raise last.error from last.error.__cause__
         try:
