@@ -124,7 +124,9 @@ down: setup
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-# For maintainers: resolve requirements.txt again, for every platform, with hashes.
+# For maintainers: resolve requirements.txt again, for every platform, with hashes; and the image's part of it.
 lock: setup
 	$(BIN)/uv pip compile pyproject.toml --extra dev --generate-hashes --universal --python-version 3.11 \
 	  --no-emit-index-url --no-annotate --no-header -q -o requirements.txt
+	$(BIN)/uv pip compile pyproject.toml --extra image -c requirements.txt --generate-hashes --python-platform linux \
+	  --python-version 3.11 --no-emit-index-url --no-annotate --no-header -q -o deploy/requirements.txt

@@ -302,12 +302,13 @@ def tag_run(arguments: Sequence[str], tags: Mapping[str, str]) -> None:
         instance.add_run_tags(execution.run_id, dict(tags))
 
 
-def is_of_this_python(run: DagsterRun, locations: Container[str]) -> bool:
+def is_of_this_python(run: DagsterRun, locations: Container[str], hosts: Container[str] = ()) -> bool:
     """Whether the code of a run is loaded on this machine, by this Python and in no container of its own.
 
     Args:
         run: the run.
         locations: code locations with a code server of their own, by name, that are known to be so.
+        hosts: further hosts whose Python is known to be the same: containers of one image.
     """
     origin, remote = run.job_code_origin, run.remote_job_origin
     if origin is None or remote is None:
@@ -315,7 +316,7 @@ def is_of_this_python(run: DagsterRun, locations: Container[str]) -> bool:
     code, location = origin.repository_origin, remote.repository_origin.code_location_origin
     # A code server that Dagster starts itself has no host in its origin.
     host = getattr(location, "host", None)
-    is_here = host is None or (host in _LOOPBACK and location.location_name in locations)
+    is_here = host is None or ((host in _LOOPBACK or host in hosts) and location.location_name in locations)
     return is_here and code.executable_path == sys.executable and not code.container_image
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from dagster import DagsterRun, DagsterRunStatus, DefaultRunLauncher, Field
+from dagster import DagsterRun, DagsterRunStatus, DefaultRunLauncher, Field, StringSource
 
 from lineage_bridge_dagster.dagster_internals import (
     CheckRunHealthResult,
@@ -46,6 +46,7 @@ class ForkServerRunLauncher(DefaultRunLauncher):
         inst_data: where the launcher is configured.
         modules: further modules to import once instead of in each run.
         grpc_locations: code locations on this machine whose code server Dagster does not start itself.
+        grpc_hosts: hosts of such code servers, if they are containers of the daemon's image.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class ForkServerRunLauncher(DefaultRunLauncher):
         inst_data: ConfigurableClassData | None = None,
         modules: Sequence[str] = (),
         grpc_locations: Sequence[str] = (),
+        grpc_hosts: Sequence[str] = (),
     ) -> None:
         super().__init__(inst_data)
         self._modules = (*MODULES, *modules)
         self._grpc_locations = frozenset(grpc_locations)
+        self._grpc_hosts = frozenset(grpc_hosts)
         self._lock = threading.Lock()
         self._server: ForkServer | None = None
 
@@ -71,20 +74,27 @@ class ForkServerRunLauncher(DefaultRunLauncher):
             "machine, with the daemon's user, working directory and environment variables. Code locations "
             "whose server Dagster starts itself need not be named."
         )
+        hosts = (
+            "Hosts by which the code servers of `grpc_locations` are reached, if these run in containers of "
+            "their own, with the image and the variables of the daemon's."
+        )
         return {
             "modules": Field([str], default_value=[], description=modules),
             "grpc_locations": Field([str], default_value=[], description=locations),
+            "grpc_hosts": Field([StringSource], default_value=[], description=hosts),
         }
 
     @classmethod
     def from_config_value(cls, inst_data: ConfigurableClassData, config_value: Mapping[str, Any]) -> Self:
-        return cls(inst_data, config_value["modules"], config_value["grpc_locations"])
+        return cls(
+            inst_data, config_value["modules"], config_value["grpc_locations"], config_value["grpc_hosts"]
+        )
 
     def launch_run(self, context: LaunchRunContext) -> None:
         """Start a process that executes the run."""
         run = context.dagster_run
         # Elsewhere a fork of a process that has loaded the system's libraries is not safe.
-        if sys.platform != "linux" or not is_of_this_python(run, self._grpc_locations):
+        if sys.platform != "linux" or not is_of_this_python(run, self._grpc_locations, self._grpc_hosts):
             super().launch_run(context)
             return
         try:

@@ -20,6 +20,7 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._daemon.monitoring.run_monitoring import execute_run_monitoring_iteration
 from dagster_shared.record import copy
 
+from lineage_bridge_dagster.dagster_internals import is_of_this_python
 from lineage_bridge_dagster.launcher import run_launcher
 from lineage_bridge_dagster.launcher.client import ForkServer, ForkServerError
 from lineage_bridge_dagster.launcher.process import PROCESS_TAG, RunProcess
@@ -271,6 +272,19 @@ def test_code_server_that_is_not_named_is_left_to_the_default_launcher(
     monkeypatch.setattr(platform.launcher, "_grpc_locations", frozenset())
     platform.launcher.launch_run(LaunchRunContext(run, None))
     assert defaults.launched == [run.run_id]
+
+
+@pytest.mark.parametrize(("hosts", "is_ours"), [((), False), (("code",), True)])
+def test_code_server_of_another_host_is_ours_only_where_it_is_named(
+    platform: Platform, hosts: tuple[str, ...], is_ours: bool
+) -> None:
+    """In a container of the daemon's image, as in deploy/compose.yaml."""
+    run = platform.create("telling")
+    assert run.remote_job_origin is not None
+    repository = run.remote_job_origin.repository_origin
+    location = copy(repository.code_location_origin, host="code")
+    origin = copy(run.remote_job_origin, repository_origin=copy(repository, code_location_origin=location))
+    assert is_of_this_python(run._replace(remote_job_origin=origin), {LOCATION}, hosts) == is_ours
 
 
 def test_run_of_another_machine_stays_as_it_is(platform: Platform) -> None:

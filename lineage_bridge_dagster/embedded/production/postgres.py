@@ -93,7 +93,7 @@ class PostgresServer:
             processes.wait([running.process], 20)
         processes.stop(self.paths, [self.component])
         if self._user is not None:
-            shutil.rmtree(self._cluster, ignore_errors=True)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def _user(self) -> str | None:
@@ -101,7 +101,8 @@ class PostgresServer:
         return _USER if os.geteuid() == 0 else None
 
     @property
-    def _cluster(self) -> Path:
+    def folder(self) -> Path:
+        """The folder of its files."""
         if self._user is None:
             return self.paths.data / "postgres"
         digest = hashlib.sha256(str(self.paths.home).encode()).hexdigest()[:16]
@@ -109,7 +110,7 @@ class PostgresServer:
 
     @property
     def _data(self) -> Path:
-        return self._cluster / "data"
+        return self.folder / "data"
 
     @property
     def _password(self) -> str:
@@ -121,13 +122,13 @@ class PostgresServer:
         return file.read_text(encoding="utf-8")
 
     def _create(self, programs: Path) -> None:
-        shutil.rmtree(self._cluster, ignore_errors=True)
-        self._cluster.mkdir(mode=0o700)
-        password = self._cluster / "password"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(mode=0o700)
+        password = self.folder / "password"
         password.touch(0o600)
         password.write_text(self._password, encoding="utf-8")
         if self._user is not None:
-            for path in (self._cluster, password):
+            for path in (self.folder, password):
                 shutil.chown(path, self._user)
         # Of the server's own administrator; Dagster's user has the same password.
         access = ("--username", _USER, "--auth", "scram-sha-256", "--pwfile", password)
@@ -152,7 +153,7 @@ class PostgresServer:
         if made.returncode != 0:
             raise StackError(
                 f"PostgreSQL could not create its files in {self._data}:\n{made.stderr.strip()}",
-                hint=f"Remove {self._cluster} and try again.",
+                hint=f"Remove {self.folder} and try again.",
             )
 
     def _add_database(self, programs: Path) -> None:

@@ -1,0 +1,153 @@
+"""Dagster's settings in `deploy/`: the file for processes, and what the Helm values amount to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+import jsonschema
+import pytest
+import yaml
+from dagster import DagsterInstance
+from dagster._core.run_coordinator.queued_run_coordinator import QueuedRunCoordinator
+from dagster._core.storage.defs_state import UPathDefsStateStorage
+from dagster_aws.s3.compute_log_manager import S3ComputeLogManager
+from moto.server import ThreadedMotoServer
+
+from lineage_bridge_dagster.launcher.run_launcher import ForkServerRunLauncher
+from lineage_bridge_dagster_tests.test_dependencies import ROOT
+
+DEPLOY = ROOT / "deploy"
+_VARIABLES = {"DAGSTER_LOGS_BUCKET": "lineage-bridge-dagster", "DAGSTER_CODE_HOST": "code"}
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """S3 with the bucket that the files name."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    variables = {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_DEFAULT_REGION": "us-east-1"}
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    for name, value in {**_VARIABLES, **variables, **keys}.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3")
+    client.create_bucket(Bucket="lineage-bridge-dagster")
+    yield client
+    server.stop()
+
+
+def _file() -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / "dagster.yaml").read_text()))
+
+
+def _values() -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / "helm" / "values.yaml").read_text()))
+
+
+def _chart() -> dict[str, Any]:
+    """What the chart writes to dagster.yaml for these values, without the database and the launcher."""
+    values = _values()
+    daemon = values["dagsterDaemon"]
+    return {
+        "run_coordinator": daemon["runCoordinator"]["config"]["customRunCoordinator"],
+        "compute_logs": {
+            "module": "dagster_aws.s3.compute_log_manager",
+            "class": "S3ComputeLogManager",
+            "config": _snake(values["computeLogManager"]["config"]["s3ComputeLogManager"]),
+        },
+        "run_monitoring": _snake(daemon["runMonitoring"]),
+        "run_retries": _snake(daemon["runRetries"]),
+        "sensors": _snake(daemon["sensors"]),
+        "schedules": _snake(daemon["schedules"]),
+        "telemetry": values["telemetry"],
+        "retention": {
+            name: {"purge_after_days": values["retention"][name]["purgeAfterDays"]}
+            for name in ("sensor", "schedule")
+        },
+        **values["additionalInstanceConfig"],
+    }
+
+
+def _snake(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): each for name, each in fields.items()
+    }
+
+
+def _load(config: Mapping[str, Any], folder: Path) -> DagsterInstance:
+    """The instance of a configuration, with SQLite in place of the database."""
+    folder.mkdir()
+    settings = {name: each for name, each in config.items() if name != "storage"}
+    (folder / "dagster.yaml").write_text(yaml.safe_dump(settings))
+    return DagsterInstance.from_config(str(folder))
+
+
+@pytest.mark.parametrize("config", [_file(), _chart()], ids=["file", "chart"])
+def test_instance_queues_retries_and_stores_as_the_files_say(
+    config: dict[str, Any], aws: Any, tmp_path: Path
+) -> None:
+    with _load(config, tmp_path / "home") as instance:
+        assert isinstance(instance.run_coordinator, QueuedRunCoordinator)
+        queue = instance.get_concurrency_config()
+        assert queue.run_queue_config is not None
+        assert queue.run_queue_config.max_concurrent_runs == 4
+        # A run whose code server restarts stays in the queue, for as long as an upgrade takes.
+        waits = queue.run_queue_config.max_user_code_failure_retries
+        assert waits * queue.run_queue_config.user_code_failure_retry_delay >= 300
+        assert queue.pool_config.default_pool_limit == 1
+        assert instance.run_monitoring_enabled
+        assert (instance.run_retries_enabled, instance.run_retries_max_retries) == (True, 1)
+        assert not instance.run_retries_retry_on_asset_or_op_failure
+        assert isinstance(instance.defs_state_storage, UPathDefsStateStorage)
+        assert isinstance(instance.compute_log_manager, S3ComputeLogManager)
+
+
+def test_runs_of_a_code_server_in_another_container_are_forked_too(aws: Any, tmp_path: Path) -> None:
+    with _load(_file(), tmp_path / "home") as instance:
+        assert isinstance(instance.run_launcher, ForkServerRunLauncher)
+        assert instance.run_launcher._grpc_hosts == {"code"}
+        assert instance.run_launcher._grpc_locations == {"lineage_bridge_dagster"}
+
+
+def test_state_that_another_process_has_stored_is_seen_after_the_folder_was_listed(
+    aws: Any, tmp_path: Path
+) -> None:
+    """A refresh lists old versions to remove them; without the option its process would see no new one."""
+    (tmp_path / "stored").write_text("a discovery")
+    with _load(_file(), tmp_path / "home") as instance:
+        storage = instance.defs_state_storage
+        assert isinstance(storage, UPathDefsStateStorage)
+        storage.upload_state_from_path("Component", "first", tmp_path / "stored")
+        assert [path.name for path in (storage.base_path / "Component").iterdir()] == ["first"]
+        aws.put_object(Bucket="lineage-bridge-dagster", Key="defs_state/Component/second", Body=b"newer")
+        storage.download_state_to_path("Component", "second", tmp_path / "read")
+    assert (tmp_path / "read").read_text() == "newer"
+
+
+def test_storage_and_workspace_take_all_from_variables_that_the_example_lists() -> None:
+    listed = set(re.findall(r"^([A-Z_]+)=", (DEPLOY / "example.env").read_text(), re.MULTILINE))
+    used = {
+        name
+        for file in ("dagster.yaml", "workspace.yaml")
+        for name in re.findall(r"{env: (\w+)}", (DEPLOY / file).read_text())
+    }
+    assert len(used) == 8
+    assert used <= listed
+    database = _file()["storage"]["postgres"]["postgres_db"]
+    assert database.pop("scheme") == "postgresql+psycopg2"
+    assert all(each.keys() == {"env"} for each in database.values())
+
+
+def test_helm_values_fit_the_chart_and_agree_with_the_file() -> None:
+    schema = yaml.safe_load((Path(__file__).with_name("chart_schema.yaml")).read_text())
+    jsonschema.validate(_values(), schema)
+    chart, file = _chart(), _file()
+    for name in ("defs_state_storage", "concurrency", "freshness", "run_retries"):
+        assert chart[name] == file[name]
+    # With several, a reload would reach one of them.
+    (deployment,) = _values()["dagster-user-deployments"]["deployments"]
+    assert "replicaCount" not in deployment

@@ -1,0 +1,66 @@
+"""The systemd units of `deploy/`."""
+
+from __future__ import annotations
+
+import configparser
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lineage_bridge_dagster_tests.deploy.commands import accepted
+from lineage_bridge_dagster_tests.test_dependencies import ROOT
+
+UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
+
+
+def _service(unit: Path) -> dict[str, str]:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(unit)
+    return dict(parser["Service"])
+
+
+def _named(name: str) -> dict[str, str]:
+    return _service(ROOT / "deploy" / "systemd" / f"lineage-bridge-{name}.service")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    for unit in UNITS:
+        # The programs are not installed here.
+        text = unit.read_text().replace("/opt/lineage-bridge/bin/", "/bin/true ")
+        (tmp_path / unit.name).write_text(text)
+    command = ["systemd-analyze", "verify", *(tmp_path / unit.name for unit in UNITS)]
+    verified = subprocess.run(command, capture_output=True, text=True, check=False)
+    # It has an opinion on the machine's own units as well.
+    assert not [line for line in verified.stderr.splitlines() if "lineage-bridge" in line]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_command_is_accepted_by_dagster_and_listens_on_loopback_alone(
+    unit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "deploy")
+    service = _service(unit)
+    program, *arguments = shlex.split(service["ExecStart"])
+    accepted([Path(program).name, *arguments])
+    if "-p" in arguments:
+        assert arguments[arguments.index("-h") + 1] == "127.0.0.1"
+    assert service["User"] == "lineage-bridge"
+    assert service["Restart"] == "always"
+
+
+def test_runs_survive_a_restart_of_the_daemon_with_their_temporary_files() -> None:
+    daemon = _named("daemon")
+    assert daemon["KillMode"] == "process"
+    assert daemon["OOMPolicy"] == "continue"
+    assert "PrivateTmp" not in daemon
+    assert _named("code")["PrivateTmp"] == "yes"
+
+
+def test_units_share_user_folder_and_variables_which_forked_runs_need() -> None:
+    shared = ("User", "EnvironmentFile", "Environment", "WorkingDirectory", "StateDirectory")
+    assert len({tuple(_service(unit)[name] for name in shared) for unit in UNITS}) == 1
