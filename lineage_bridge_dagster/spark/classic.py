@@ -14,7 +14,7 @@ from lineage_bridge_dagster.spark.foreign_code import PROVIDER, refuse_code
 from lineage_bridge_dagster.spark.java_errors import java_classes, spark_errors
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast, SparkContext
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
@@ -172,8 +172,3 @@ def is_local(spark: SparkSession) -> bool:
 def parallelism(spark: SparkSession) -> int:
     """How many tasks run at once, as far as the driver knows now."""
     return spark.sparkContext.defaultParallelism
-
-
-def broadcast(spark: SparkSession, value: Any) -> Broadcast[Any]:
-    """Send a value once to each executor."""
-    return spark.sparkContext.broadcast(value)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.upstream import part_above
-from lineage_bridge_dagster.spark.chains.adjacency import adjacency
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex, part_above
 from lineage_bridge_dagster.spark.chains.hops import (
     HopNodes,
     hop_nodes,
@@ -17,7 +16,7 @@ from lineage_bridge_dagster.spark.chains.hops import (
     incomplete_nodes,
     table_rows,
 )
-from lineage_bridge_dagster.spark.chains.walks import Walk, walk_tables
+from lineage_bridge_dagster.spark.chains.walker import Walk, walk_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +47,7 @@ class ComputedChains:
         return self.walk.summary
 
     def rows(self, tables: pa.Table) -> AbstractContextManager[DataFrame]:
-        """The rows of some tables' chains.
+        """The rows of some tables' chains, for use within the block.
 
         Args:
             tables: rows of `tables`, with further columns for the hops of each.
@@ -56,11 +55,10 @@ class ComputedChains:
         return hop_rows(self.spark, self.walk.hops, self.nodes.rows, tables)
 
 
-@contextmanager
 def computed_chains(
     spark: SparkSession, discovery: Discovery, table_ids: Sequence[str], of_tables: int
-) -> Iterator[ComputedChains]:
-    """Compute the chains of some tables; frames of them are for use within the block.
+) -> ComputedChains:
+    """Compute the chains of some tables.
 
     Args:
         spark: the session.
@@ -71,9 +69,7 @@ def computed_chains(
     graph = discovery.graph
     if len(table_ids) < _MOST * of_tables:
         graph = part_above(graph, table_ids)
-    arrays = adjacency(graph, incomplete_nodes(replace(discovery, graph=graph)))
-    nodes = hop_nodes(graph, arrays.hop_nodes, "full")
-    arrays = arrays.with_hops(nodes.numbers, nodes.stale, nodes.contents)
-    tables = table_rows(graph, table_ids)
-    with walk_tables(spark, arrays, tables["table"]) as walk:
-        yield ComputedChains(spark, walk, nodes, tables)
+    index = UpstreamIndex.of(graph)
+    nodes = hop_nodes(graph, index, "full")
+    walk = walk_tables(index, nodes, table_ids, incomplete_nodes(replace(discovery, graph=graph)))
+    return ComputedChains(spark, walk, nodes, table_rows(graph, table_ids))

@@ -40,11 +40,6 @@ def frame_of(spark: SparkSession, rows: pa.Table) -> DataFrame:
     return spark.createDataFrame(rows).coalesce(max(1, -(-rows.num_rows // PART_ROWS)))
 
 
-def parts_of(rows: pa.Table) -> Iterator[pa.Table]:
-    """A table in parts for `frame_of_parts`."""
-    return (rows.slice(start, PART_ROWS) for start in range(0, max(1, rows.num_rows), PART_ROWS))
-
-
 @contextmanager
 def frame_of_parts(spark: SparkSession, parts: Iterable[pa.Table]) -> Iterator[DataFrame]:
     """A frame of any number of rows, to be computed within the block.

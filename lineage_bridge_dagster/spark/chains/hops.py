@@ -7,7 +7,7 @@ stand for is joined only for chains that differ from the stored ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +22,13 @@ from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.hops import hop_record
 from lineage_bridge_dagster.lineage.model import Graph, Node
 from lineage_bridge_dagster.lineage.text import clean
-from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts, parts_of
+from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of_parts
 from lineage_bridge_dagster.spark.chains.freed_memory import release_freed
 from lineage_bridge_dagster.spark.chains.lineage_tables import RECORDS_AT_ONCE, arrow_array, digests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-#: Up to this many nodes or tables, the join broadcasts them; beyond, Spark chooses.
-_BROADCAST_ROWS = 200_000
-
-#: Up to this many hops a node, what they stand for is joined here; beyond, Spark is sent each node once.
-_MOST_COPIES = 4
 
 #: About how many bytes the rows of a partition have, where a few statements are very long.
 _PART_BYTES = 128 << 20
@@ -41,10 +36,9 @@ _PART_BYTES = 128 << 20
 #: About how many bytes a field of a schema has, and all of a hop but its statement and its fields.
 _FIELD_BYTES, _HOP_BYTES = 40, 400
 
-#: A node as a hop; `node` is its number in the graph's order.
+#: A node as a hop.
 HOP_COLUMNS = pa.schema(
     [
-        pa.field("node", pa.int32(), nullable=False),
         pa.field("node_id", pa.string(), nullable=False),
         pa.field("kind", pa.string()),
         pa.field("qualified_name", pa.string()),
@@ -59,13 +53,11 @@ HOP_COLUMNS = pa.schema(
     ]
 )
 
-_HOP_NAMES = tuple(field.name for field in HOP_COLUMNS if field.name != "node")
-
 #: The columns that are copied from `hop_record`.
 _FROM_RECORD = ("kind", "qualified_name", "display_name", "sql", "connector_class", "writer")
 
 #: Columns of a hop that its digest does not count: a chain that is only read worse is not another one.
-_NOT_IN_DIGEST = frozenset({"node", "stale_since", "writer"})
+_NOT_IN_DIGEST = frozenset({"stale_since", "writer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,35 +65,36 @@ class HopNodes:
     """Nodes as hops.
 
     Attributes:
-        numbers: their numbers in the graph's order.
+        numbers: the number of each, by its id: its place in what follows.
         rows: one row for each node.
         stale: whether this discovery has not seen it.
         contents: a digest of the columns that a hop has.
     """
 
-    numbers: npt.NDArray[np.int32]
+    numbers: Mapping[str, int]
     rows: pa.Table
     stale: npt.NDArray[np.bool_]
     contents: npt.NDArray[np.int64]
 
 
-def hop_nodes(graph: Graph, numbers: npt.NDArray[np.int32], sql: str = "redacted") -> HopNodes:
-    """The columns that a hop takes from its node, for some of the graph's nodes.
+def hop_nodes(graph: Graph, index: UpstreamIndex, sql: str = "redacted") -> HopNodes:
+    """The nodes that are directly upstream of another one, as hops: no other node is a hop of any chain.
 
     The fields are those of a hop everywhere else (`lineage.hops.hop_record`).
     """
-    everything = list(graph.nodes.values())
+    node_ids = list(dict.fromkeys(source for sources in index.direct.values() for source in sources))
     parts: list[list[pa.Array]] = [[] for _ in HOP_COLUMNS]
     stale, contents = [], []
-    for start in range(0, max(1, len(numbers)), RECORDS_AT_ONCE):
-        some = numbers[start : start + RECORDS_AT_ONCE]
-        columns = _hop_columns([everything[number] for number in some.tolist()], sql)
+    for start in range(0, max(1, len(node_ids)), RECORDS_AT_ONCE):
+        some = node_ids[start : start + RECORDS_AT_ONCE]
+        columns = _hop_columns([graph.nodes[node_id] for node_id in some], sql)
         contents.append(_hop_digests(columns))
         stale.append(np.array([since is not None for since in columns["stale_since"]], dtype=np.bool_))
         for of_column, field in zip(parts, HOP_COLUMNS, strict=True):
-            of_column.append(arrow_array(columns.get(field.name, some), field.type))
+            of_column.append(arrow_array(columns[field.name], field.type))
     rows = pa.table([_in_one(parts.pop(0), field.type) for field in HOP_COLUMNS], schema=HOP_COLUMNS)
     release_freed()
+    numbers = {node_id: number for number, node_id in enumerate(node_ids)}
     return HopNodes(numbers, rows, np.concatenate(stale), np.concatenate(contents))
 
 
@@ -111,7 +104,7 @@ def _in_one(arrays: list[pa.Array], kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
-    """Digests of nodes as hops, from all their columns but their numbers.
+    """Digests of nodes as hops.
 
     A hop without a mark has the digest that it had before there were marks.
     """
@@ -121,7 +114,7 @@ def _hop_digests(columns: Mapping[str, Sequence[Any]]) -> npt.NDArray[np.int64]:
 
 
 def _hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
-    """The columns of nodes as hops, but for their numbers."""
+    """The columns of nodes as hops."""
     records, schemas = [], []
     for node in nodes:
         record = hop_record(0, node, sql)
@@ -139,16 +132,15 @@ def _hop_columns(nodes: Sequence[Node], sql: str) -> dict[str, list[Any]]:
 
 
 def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
-    """The columns that all hops of a table share, one row for each table; `table` is its number.
+    """The columns that all hops of a table share, one row for each table; `table` is its place among them.
 
     Raises:
         KeyError: a table is not in the graph.
     """
-    number = dict(zip(graph.nodes, range(len(graph)), strict=True))
     shown = [name_of(graph.nodes[table_id]) for table_id in table_ids]
     return pa.table(
         {
-            "table": pa.array([number[table_id] for table_id in table_ids], pa.int32()),
+            "table": pa.array(range(len(table_ids)), pa.int32()),
             "table_id": arrow_array(list(table_ids), pa.string()),
             "database": arrow_array([name.database for name in shown], pa.string()),
             "table_name": arrow_array([name.table for name in shown], pa.string()),
@@ -156,10 +148,9 @@ def table_rows(graph: Graph, table_ids: Sequence[str]) -> pa.Table:
     )
 
 
-@contextmanager
 def hop_rows(
-    spark: SparkSession, hops: pa.Table | DataFrame, nodes: pa.Table, tables: pa.Table
-) -> Iterator[DataFrame]:
+    spark: SparkSession, hops: pa.Table, nodes: pa.Table, tables: pa.Table
+) -> AbstractContextManager[DataFrame]:
     """One row for each hop of these tables, by table and hop in each partition; for use within the block.
 
     Columns: `table_id, database, table_name, hop, node_id, kind, qualified_name, display_name,
@@ -172,44 +163,20 @@ def hop_rows(
         nodes: `HopNodes.rows` of all nodes that are hops of the tables.
         tables: `table_rows`.
     """
-    from pyspark.sql import functions as F
-
     first = ["table_id", "database", "table_name"]
     rest = [name for name in tables.column_names if name not in ("table", *first)]
-    columns = [*first, "hop", *_HOP_NAMES, "complete", *rest]
-    if isinstance(hops, pa.Table):
-        if hops.num_rows <= _MOST_COPIES * nodes.num_rows:
-            with frame_of_parts(spark, _joined(hops, nodes, tables, columns)) as rows:
-                yield rows
-            return
-        hops = hops.filter(pc.is_in(hops["table"], value_set=tables["table"]))
-        nodes = nodes.filter(pc.is_in(nodes["node"], value_set=pc.unique(hops["node"])))
-        with (
-            frame_of_parts(spark, parts_of(hops)) as numbers,
-            hop_rows(spark, numbers, nodes, tables) as rows,
-        ):
-            yield rows
-        return
-    with (
-        frame_of_parts(spark, parts_of(nodes)) as of_nodes,
-        frame_of_parts(spark, parts_of(tables)) as of_tables,
-    ):
-        if nodes.num_rows <= _BROADCAST_ROWS:
-            of_nodes = F.broadcast(of_nodes)
-        if tables.num_rows <= _BROADCAST_ROWS:
-            of_tables = F.broadcast(of_tables)
-        joined = hops.drop("stale", "digest").join(of_tables, "table").join(of_nodes, "node")
-        yield joined.select(*columns).sortWithinPartitions("table_id", "hop")
+    columns = [*first, "hop", *HOP_COLUMNS.names, "complete", *rest]
+    return frame_of_parts(spark, _joined(hops, nodes, tables, columns))
 
 
 def _joined(hops: pa.Table, nodes: pa.Table, tables: pa.Table, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """`hop_rows` of hops that are here, a part at a time: at least one."""
+    """`hop_rows`, a part at a time: at least one."""
     # Taking rows of a table in chunks would put it together each time.
     nodes, tables = nodes.combine_chunks(), tables.sort_by("table_id").combine_chunks()
     ranks = pc.index_in(hops["table"], value_set=tables["table"])
     hops = hops.set_column(0, "table", ranks).filter(ranks.is_valid())
     hops = hops.sort_by([("table", "ascending"), ("hop", "ascending")]).combine_chunks()
-    places = pc.index_in(hops["node"], value_set=nodes["node"])
+    places = hops["node"]
     bytes_of_nodes = (
         pc.fill_null(pc.binary_length(nodes["sql"]), 0).to_numpy().astype(np.int64)
         + pc.fill_null(pc.list_value_length(nodes["schema_fields"]), 0).to_numpy() * _FIELD_BYTES

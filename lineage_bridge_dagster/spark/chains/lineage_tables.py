@@ -153,7 +153,7 @@ class Records:
 
     @property
     def digest(self) -> str:
-        """Of all records, in any order."""
+        """A digest of all records, in any order."""
         return _unordered(self.digests)
 
     @property

@@ -175,16 +175,14 @@ class _Write:
     def chains(self) -> None:
         """Store the chains that have changed."""
         table, selected = self._ensured(UPSTREAM_CHAINS), self.selection.selected
-        with computed_chains(self.spark, self.discovery, selected, len(self.selection.tables)) as computed:
-            chains = with_digest(computed.tables, computed.summary)
-            hops = pc.sum(computed.summary["hops"]).as_py() or 0
-            self.steps.done(f"Computed the chains of {len(selected):,} tables: {hops:,} hops")
-            before = TableBefore.of(self.spark, table)
-            discovered_at = parse_iso(self.discovery.discovered_at)
-            update = ChainUpdate(self.spark, table, computed, chains, self.selection, discovered_at)
-            later = commit_after(
-                before.newest, self.spark, table, update.marker, update.write, attempts=ATTEMPTS
-            )
+        computed = computed_chains(self.spark, self.discovery, selected, len(self.selection.tables))
+        chains = with_digest(computed.tables, computed.summary)
+        hops = pc.sum(computed.summary["hops"]).as_py() or 0
+        self.steps.done(f"Computed the chains of {len(selected):,} tables: {hops:,} hops")
+        before = TableBefore.of(self.spark, table)
+        discovered_at = parse_iso(self.discovery.discovered_at)
+        update = ChainUpdate(self.spark, table, computed, chains, self.selection, discovered_at)
+        later = commit_after(before.newest, self.spark, table, update.marker, update.write, attempts=ATTEMPTS)
         self.changed = update.changed
         version = before.after(later, update.marker, written=bool(update.changed))
         # A later discovery may remove chains that this one has kept.

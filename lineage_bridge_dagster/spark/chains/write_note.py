@@ -1,4 +1,4 @@
-"""The note of a write: what it was given, and what it left in the lineage tables.
+"""The note of a write: its input, and the state in which it left the lineage tables.
 
 A write that ends well puts the note into its last commit, that of `coverage`. While the snapshots that the
 note names are the newest ones, a write of the same input has nothing to do. Snapshots that replace files by

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
-from unittest.mock import patch
 
 import pyarrow as pa
 from dagster import AssetIn, AssetKey, asset, materialize
@@ -19,8 +17,6 @@ from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.schemas.schemas import Mode
-from lineage_bridge_dagster.spark.chains import computed
-from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
@@ -29,9 +25,6 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, Topic
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark_cluster import driver_session
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
-
-#: Has workers walk chains, however few there are.
-ON_WORKERS = partial(walk_tables, local_hops=0)
 
 
 def materialize_chains(yaml: str, discovery: Discovery, folder: Path) -> tuple[bool, int]:
@@ -45,9 +38,8 @@ def materialize_chains(yaml: str, discovery: Discovery, folder: Path) -> tuple[b
         for key in definitions.resolve_asset_graph().get_all_asset_keys()
         if key.path[0] == "upstream_chain"
     ]
-    with patch.object(computed, "walk_tables", ON_WORKERS):
-        job = definitions.resolve_implicit_global_asset_job_def()
-        result = job.execute_in_process(asset_selection=chains, raise_on_error=False)
+    job = definitions.resolve_implicit_global_asset_job_def()
+    result = job.execute_in_process(asset_selection=chains, raise_on_error=False)
     return result.success, len(chains)
 
 
@@ -62,7 +54,7 @@ def workers_of(spark: SparkSession) -> list[tuple[int, int, str]]:
     def origin(_: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import time
 
-        import lineage_bridge_dagster.spark.chains.walker as code
+        import lineage_bridge_dagster.spark.chains.shared_files as code
 
         # So that one executor does not do all tasks.
         time.sleep(0.5)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.spark.chains import frames
-from lineage_bridge_dagster.spark.chains.adjacency import adjacency
-from lineage_bridge_dagster.spark.chains.walks import walk_tables
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import (
     TableName,
@@ -42,19 +38,6 @@ def test_chains_are_those_of_the_graph_and_stored_once(connect_spark: SparkSessi
     again = write_lineage(connect_spark, discovery, None, "glue", database)
     assert (again.changed, again.snapshot_id) == (0, first.snapshot_id)
     assert not any(version.written for version in again.versions)
-
-
-def test_workers_walk_the_arrays_that_were_sent_to_the_server(connect_spark: SparkSession) -> None:
-    graph = world(12).graph
-    arrays = adjacency(graph)
-    tables = pa.array([list(graph.nodes).index(table_of(f"orders.v{i}")) for i in range(12)], pa.int32())
-    hops = arrays.hop_nodes
-    arrays = arrays.with_hops(hops, np.zeros(len(hops), np.bool_), np.arange(len(hops)))
-    with walk_tables(connect_spark, arrays, tables) as here:
-        pass
-    with walk_tables(connect_spark, arrays, tables, local_hops=0) as there:
-        assert not isinstance(there.hops, pa.Table)
-        assert there.summary.sort_by("table").to_pylist() == here.summary.sort_by("table").to_pylist()
 
 
 def test_large_rows_are_sent_as_files(
