@@ -45,6 +45,31 @@ class SchemaMismatchError(LineageBridgeError):
     """The table cannot take the frame as it is."""
 
 
+def columns_to_change(
+    found: Sequence[Difference],
+    *,
+    merges: bool,
+    may_change: bool,
+    error: Callable[[Sequence[Difference]], SchemaMismatchError],
+) -> set[str]:
+    """The columns of a frame that its table gets, or widens, before it is written.
+
+    Args:
+        found: the differences between the frame and the table.
+        merges: whether rows are merged: then only new rows need the columns that the frame lacks.
+        may_change: whether the table's columns may be changed.
+        error: makes the error for the differences that the table cannot take.
+
+    Raises:
+        SchemaMismatchError: the table cannot take the frame.
+    """
+    if merges:
+        found = [difference for difference in found if difference.frame or len(difference.path) > 1]
+    if found and not (may_change and all(difference.kind in ("new", "wider") for difference in found)):
+        raise error(found)
+    return {difference.path[0] for difference in found}
+
+
 def mismatch_error(
     found: Sequence[Difference],
     table: str,

@@ -6,7 +6,7 @@ one of more digits and the same scale. `column_names` has the rule by which name
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from pyspark.sql.types import (
@@ -108,7 +108,7 @@ def as_created(schema: StructType) -> StructType:
     return StructType([StructField(f.name, as_stored(f.dataType), True, f.metadata) for f in schema])
 
 
-def mismatch(found: list[Difference], table: str) -> SchemaMismatchError:
+def mismatch(found: Sequence[Difference], table: str) -> SchemaMismatchError:
     """The error for differences, with a remedy for the first of each kind."""
     return mismatch_error(found, table, cast=_cast, fill=_fill)
 

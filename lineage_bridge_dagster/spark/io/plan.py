@@ -20,6 +20,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.merge import MergeKeys
+from lineage_bridge_dagster.spark.mismatch import columns_to_change
 from lineage_bridge_dagster.spark.partitioning import PartitionField
 from lineage_bridge_dagster.spark.schemas import (
     as_created,
@@ -150,16 +151,14 @@ def _plan_rows(
         return _plan_replacement(rows, table, state, wanted)
     warnings = () if keeps_partitioning else (_stays_partitioned(table, state.partition_by, wanted),)
     merges = options.write_mode == "merge"
-    found = differences(rows, state.columns, where)
-    if merges:
-        # Only new rows need the columns that the frame lacks; Spark reports it if there are any.
-        found = [difference for difference in found if difference.frame or len(difference.path) > 1]
+    changed = columns_to_change(
+        differences(rows, state.columns, where),
+        merges=merges,
+        may_change=options.schema_update_mode != "error",
+        error=lambda found: mismatch(found, str(table)),
+    )
     evolve = None
-    if found:
-        possible = all(difference.kind in ("new", "wider") for difference in found)
-        if options.schema_update_mode == "error" or not possible:
-            raise mismatch(found, str(table))
-        changed = {difference.path[0] for difference in found}
+    if changed:
         evolve = as_created(StructType([field for field in rows if field.name in changed]))
         check_creatable(evolve, where)
     columns = state.columns

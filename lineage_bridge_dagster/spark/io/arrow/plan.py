@@ -27,6 +27,7 @@ from lineage_bridge_dagster.spark.io.arrow.schemas import (
 )
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
+from lineage_bridge_dagster.spark.mismatch import columns_to_change
 from lineage_bridge_dagster.spark.partitioning import PartitionField
 
 
@@ -96,16 +97,13 @@ def plan_arrow_write(
         )
     if options.write_mode == "overwrite" and not same_columns(schema, state.schema):
         return replace(_plan_replacement(schema, table, state), warnings=warnings)
-    found = differences(schema, state.schema)
-    if options.write_mode == "merge":
-        # Only new rows need the columns that the frame lacks.
-        found = [difference for difference in found if difference.frame or len(difference.path) > 1]
-    evolve = None
-    if found:
-        if options.schema_update_mode == "error" or any(each.kind not in ("new", "wider") for each in found):
-            raise mismatch(found, str(table))
-        changed = {difference.path[0] for difference in found}
-        evolve = Schema(*(field for field in schema.fields if field.name in changed))
+    changed = columns_to_change(
+        differences(schema, state.schema),
+        merges=options.write_mode == "merge",
+        may_change=options.schema_update_mode != "error",
+        error=lambda found: mismatch(found, str(table)),
+    )
+    evolve = Schema(*(field for field in schema.fields if field.name in changed)) if changed else None
     action = {"append": ArrowAction.APPEND, "merge": ArrowAction.MERGE}.get(
         options.write_mode, ArrowAction.REPLACE
     )

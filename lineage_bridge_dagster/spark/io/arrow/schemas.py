@@ -7,7 +7,7 @@ same scale.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Literal
 
@@ -103,7 +103,7 @@ def same_columns(frame: Schema, table: Schema) -> bool:
     return left == right
 
 
-def mismatch(found: list[Difference], table: str) -> SchemaMismatchError:
+def mismatch(found: Sequence[Difference], table: str) -> SchemaMismatchError:
     """The error for differences, with a remedy for the first of each kind."""
     return mismatch_error(
         found,
