@@ -1,10 +1,13 @@
-"""A connector's lineage from its configuration."""
+"""A connector's lineage from its configuration, and the JVM that tells what Java makes of a text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+import pytest
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
+from lineage_bridge_dagster_tests.confluent.connectors.java_oracle import JavaOracle, java_oracle
 
 POSTGRES = {
     "database.hostname": "PG1.example",
@@ -12,6 +15,12 @@ POSTGRES = {
     "database.dbname": "shop",
     "topic.prefix": "cdc",
 }
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Iterator[JavaOracle]:
+    with java_oracle() as running:
+        yield running
 
 
 def read(

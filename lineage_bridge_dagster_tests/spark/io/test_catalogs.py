@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -18,11 +17,11 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
-from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.session import SparkResource, spark_session
 from lineage_bridge_dagster_tests.dagster_ui import eventually
+from lineage_bridge_dagster_tests.spark.io.runs import failure_of
 from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -54,12 +53,6 @@ def namespace(resource: SparkResource) -> str:
 def run(resource: SparkResource, *assets: AssetsDefinition, succeeds: bool = True) -> ExecuteInProcessResult:
     manager = PySparkIcebergIOManager(spark=resource, confluent=ConfluentSettingsResource())
     return materialize(list(assets), resources={"io_manager": manager}, raise_on_error=succeeds)
-
-
-def failure_of(result: ExecuteInProcessResult) -> str:
-    (event,) = result.get_step_failure_events()
-    data = event.step_failure_data
-    return str((data.user_failure_data and data.user_failure_data.description) or data.error)
 
 
 def in_bucket(namespace: str, table: str, **options: Any) -> dict[str, Any]:
@@ -167,6 +160,7 @@ def test_a_read_only_catalog_is_read_with_tokens_that_are_renewed(
     rest: IcebergRest,
     spark_catalog: CatalogSettings,
     database: str,
+    grants: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     s3 = {"s3.endpoint": spark_catalog.s3_endpoint or "", "s3.access-key-id": ACCESS_KEY}
@@ -174,15 +168,6 @@ def test_a_read_only_catalog_is_read_with_tokens_that_are_renewed(
     writer.create_namespace(database)
     rows = pa.table({"id": [1, 2]})
     writer.create_table((database, "orders.v1"), rows.schema).append(rows)
-    grants: list[str] = []
-    issue = TokenIssuer.issue
-
-    def issue_and_note(self: TokenIssuer, form: Mapping[str, str]) -> dict[str, object]:
-        grants.append(form["grant_type"])
-        return issue(self, form)
-
-    monkeypatch.setattr(TokenIssuer, "issue", issue_and_note)
-    monkeypatch.setattr(rest.issuer, "lifetime", 6)
     monkeypatch.setenv("LINEAGE_BRIDGE_CATALOG_STREAMS_CREDENTIAL", f"{KEY.key}:{KEY.secret}")
     streams = {"type": "rest", "uri": rest.tableflow_url, "s3_endpoint": spark_catalog.s3_endpoint}
     others = SparkResource(catalog=resource.catalog, catalogs={"streams": {**streams, "read_only": True}})

@@ -8,10 +8,8 @@ import pytest
 from dagster import (
     AssetIn,
     AssetKey,
-    AssetsDefinition,
     AssetSpec,
     DailyPartitionsDefinition,
-    ExecuteInProcessResult,
     MultiPartitionsDefinition,
     RetryPolicy,
     StaticPartitionsDefinition,
@@ -32,6 +30,7 @@ from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.io.write import table_state
 from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster_tests.spark.graphs import table_of, world
+from lineage_bridge_dagster_tests.spark.io.runs import failure_of, metadata_of, run
 from lineage_bridge_dagster_tests.spark_session import duckdb_reader, pyiceberg_properties
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -43,23 +42,6 @@ def manager(spark: SparkSession, spark_catalog: CatalogSettings, database: str) 
     return PySparkIcebergIOManager(
         spark=resource, confluent=ConfluentSettingsResource(), namespace=database, database=database
     )
-
-
-def run(
-    manager: PySparkIcebergIOManager, *assets: AssetsDefinition | AssetSpec, raise_on_error: bool = True
-) -> ExecuteInProcessResult:
-    return materialize(list(assets), resources={"io_manager": manager}, raise_on_error=raise_on_error)
-
-
-def metadata_of(result: ExecuteInProcessResult) -> dict[str, Any]:
-    (event,) = result.get_asset_materialization_events()
-    return {name: value.value for name, value in event.materialization.metadata.items()}
-
-
-def failure_of(result: ExecuteInProcessResult) -> str:
-    (event,) = result.get_step_failure_events()
-    data = event.step_failure_data
-    return str((data.user_failure_data and data.user_failure_data.description) or data.error)
 
 
 def test_frame_is_written_to_a_table_with_dots_in_its_name_and_read_back(

@@ -24,7 +24,7 @@ def test_run_time_metadata_wins_over_the_definition_and_that_over_the_default() 
     assert resolve({}).write_mode == "overwrite"
     assert resolve({"write_mode": "append"}).write_mode == "append"
     assert resolve({"write_mode": MetadataValue.text("append")}, {"preview_rows": 0}).preview_rows == 0
-    # Options that the definition sets for its own mode are no error in another mode at run time.
+    # Options that the definition sets for its own mode are not an error in another mode at run time.
     merging = {"write_mode": "merge", "join_cols": ["id"], "delete_column": "gone"}
     once = resolve(merging, {"lineage_bridge/write_mode": MetadataValue.text("append")})
     assert (once.write_mode, once.join_cols, once.delete_column) == ("append", (), "")

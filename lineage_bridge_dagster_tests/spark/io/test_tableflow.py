@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
@@ -17,7 +16,6 @@ from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import Tableflow
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.session import SparkResource
@@ -103,17 +101,8 @@ def test_the_io_manager_loads_a_table_with_tokens_that_are_renewed(
     spark: SparkSession,
     spark_catalog: CatalogSettings,
     cluster: str,
-    monkeypatch: pytest.MonkeyPatch,
+    grants: list[str],
 ) -> None:
-    grants: list[str] = []
-    issue = TokenIssuer.issue
-
-    def issue_and_note(self: TokenIssuer, form: Mapping[str, str]) -> dict[str, object]:
-        grants.append(form["grant_type"])
-        return issue(self, form)
-
-    monkeypatch.setattr(TokenIssuer, "issue", issue_and_note)
-    monkeypatch.setattr(rest.issuer, "lifetime", 6)
     used = resource(rest, spark_catalog)
     assert load(used, cluster) == [(1, "de"), (2, "fr")]
     first = len(grants)

@@ -189,8 +189,8 @@ FAULTS: dict[str, tuple[Responder, str]] = {
     "null": (lambda _request: httpx.Response(200, content=b"null"), "not a list"),
     "strange records": (answer([{"subject": "orders-value"}]), "version"),
     "no schemas": (answer([]), "no subject orders-value"),
-    "schema is no JSON": (avro_version("{"), "orders-value"),
-    "schema is no Avro": (avro_version('{"type": 7}'), "orders-value"),
+    "schema is not JSON": (avro_version("{"), "orders-value"),
+    "schema is not Avro": (avro_version('{"type": 7}'), "orders-value"),
 }
 
 

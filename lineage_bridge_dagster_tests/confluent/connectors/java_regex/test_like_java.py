@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
     full_matches,
     replace_whole,
 )
-from lineage_bridge_dagster_tests.confluent.connectors.java_oracle import JavaOracle, java_oracle
+from lineage_bridge_dagster_tests.confluent.connectors.java_oracle import JavaOracle
 
 #: Expressions as users write them, with special cases of Java's syntax.
 EXPRESSIONS = (
@@ -73,12 +71,6 @@ EXPRESSIONS = (
 )
 REPLACEMENTS = ("$1_$2", "x$0", "$1", "${db}.${t}", r"\$1", "$", "$3", "$12", "a\\", "${n}", "${", "$x")
 NAMES = ("a", "ab", "a.b", "a.b.c", "aab", "abab", "ABC", "c", "", "a\n", "1", "db-t", "aaaaaa", "]")
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[JavaOracle]:
-    with java_oracle() as running:
-        yield running
 
 
 def outcome(expression: str, replacement: str, name: str) -> str:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.confluent.connectors.java_regex import full_matches
 from lineage_bridge_dagster.confluent.connectors.transforms.dates import BadDateFormatError, timestamp
-from lineage_bridge_dagster_tests.confluent.connectors.java_oracle import JavaOracle, java_oracle
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[JavaOracle]:
-    with java_oracle() as running:
-        yield running
+from lineage_bridge_dagster_tests.confluent.connectors.java_oracle import JavaOracle
 
 
 @pytest.mark.parametrize(

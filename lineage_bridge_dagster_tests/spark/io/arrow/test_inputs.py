@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
-from lineage_bridge_dagster_tests.spark.io.arrow.helpers import stored
 from lineage_bridge_dagster_tests.spark.io.arrow.test_names import existing, write, written
+from lineage_bridge_dagster_tests.spark.io.runs import stored
 
 APPEND = {"write_mode": "append"}
 UTC = dt.UTC
@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "int128": (pl.DataFrame({"c": pl.Series([1]).cast(pl.Int128)}), "is of type Int128"),
     "Python objects": (pl.DataFrame({"c": pl.Series([object()], dtype=pl.Object)}), "is of type Object"),
     "wide decimal": (pd.DataFrame({"c": [D("1" * 40)]}), "at most 38 digits"),
-    "infinite decimal": (pd.DataFrame({"c": [D("1.5"), D("Infinity")]}), "is no column of Arrow's"),
+    "infinite decimal": (pd.DataFrame({"c": [D("1.5"), D("Infinity")]}), "is not a column of Arrow's"),
     "number of 70 bits": (pd.DataFrame({"c": [2**70]}), "too large"),
     "numbers and text": (pd.DataFrame({"c": [1, "x"]}), "Give all its values one type"),
     "complex numbers": (pd.DataFrame({"c": [1j]}), "Give all its values one type"),
@@ -185,7 +185,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "members of an enum": (pd.DataFrame({"c": [enum.Enum("E", "a")["a"]]}), "Give all its values one type"),
     "half a surrogate": (pd.DataFrame({"c": ["\ud800"]}), "utf-8"),
     "periods": (pd.DataFrame({"c": pd.period_range("2026", periods=1, freq="M")}), "Iceberg does not have"),
-    "sparse": (pd.DataFrame({"c": pd.arrays.SparseArray([0, 1])}), "is no column of Arrow's"),
+    "sparse": (pd.DataFrame({"c": pd.arrays.SparseArray([0, 1])}), "is not a column of Arrow's"),
     "union": (
         pa.table({"c": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])}),
         "Iceberg does not have",

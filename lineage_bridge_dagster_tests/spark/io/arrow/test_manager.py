@@ -13,7 +13,7 @@ import pytest
 from dagster import AssetIn, AssetKey, AssetSpec, RetryPolicy, asset
 
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
-from lineage_bridge_dagster_tests.spark.io.arrow.helpers import failure_of, metadata_of, rows, run, stored
+from lineage_bridge_dagster_tests.spark.io.runs import failure_of, metadata_of, rows, run, stored
 
 ORDERS = pa.table({"id": [1, 2, None], "country": ["de", "fr", None]})
 FRAMES: dict[type, Any] = {

@@ -12,7 +12,7 @@ from dagster import AssetIn, AssetSpec, asset
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
-from lineage_bridge_dagster_tests.spark.io.arrow.helpers import failure_of, run, stored
+from lineage_bridge_dagster_tests.spark.io.runs import failure_of, run, stored
 
 APPEND = {"write_mode": "append"}
 MAP_OF_A, MAP_OF_UPPER_A = (pa.map_(pa.string(), pa.struct([(name, pa.int64())])) for name in ("a", "A"))

@@ -35,7 +35,7 @@ from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
 from lineage_bridge_dagster.spark.io.options import WriteOptions
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
 from lineage_bridge_dagster.spark.io.slices import slice_of
-from lineage_bridge_dagster_tests.spark.io.arrow.helpers import failure_of, metadata_of, rows, run, stored
+from lineage_bridge_dagster_tests.spark.io.runs import failure_of, metadata_of, rows, run, stored
 from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS, REGION
 
 DAYS = DailyPartitionsDefinition("2026-01-01", end_date="2026-02-01")

@@ -15,8 +15,8 @@ from dagster import AssetSpec, asset
 from pyiceberg.schema import Schema
 
 from lineage_bridge_dagster.spark.io.iceberg_manager import IcebergIOManager
-from lineage_bridge_dagster_tests.spark.io.arrow.helpers import failure_of, run, stored
 from lineage_bridge_dagster_tests.spark.io.arrow.test_names import existing, write, written
+from lineage_bridge_dagster_tests.spark.io.runs import failure_of, run, stored
 
 HEADERS = pa.map_(pa.string(), pa.binary())
 #: A table such as Tableflow's, with a column of each type, and with nulls.
