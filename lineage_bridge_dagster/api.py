@@ -49,7 +49,7 @@ def chains(graph: Discovery | Path | str) -> list[Chain]:
         graph: A discovery, a `lineage_graph.json`, or a folder of Parquet files.
 
     Raises:
-        LineageBridgeError: The file is no graph.
+        LineageBridgeError: The file is not a graph.
     """
     discovery = _discovery(graph)
     return list(chains_of(discovery.graph, discovery.coverage))
@@ -75,7 +75,7 @@ def push(
 
     Raises:
         ConfigurationError: A setting is wrong, such as no region.
-        LineageBridgeError: The file is no graph.
+        LineageBridgeError: The file is not a graph.
     """
     from lineage_bridge_dagster.catalogs.glue.client import glue_client
     from lineage_bridge_dagster.catalogs.push import push_tables
@@ -137,7 +137,7 @@ def sql_lineage(
 
     Returns:
         The columns in order. `table` is empty for the columns of a query that is not written anywhere; `open`
-        says why a column may derive from others, too.
+        says why a column may also derive from others.
 
     Raises:
         ConfigurationError: Java is missing.

@@ -42,7 +42,7 @@ def test_the_shell_of_a_template_is_valid_and_posts_one_comment(template: Path) 
     found = [*scripts(yaml.safe_load(template.read_text()))]
     for script in found:
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-        # What others write, such as the name of a branch, is no part of a script.
+        # What others write, such as the name of a branch, is not part of a script.
         assert "${{" not in script
     assert any("bash ci/impact.sh" in script for script in found)
     assert any(MARKER in script for script in found)

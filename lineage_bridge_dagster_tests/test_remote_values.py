@@ -120,7 +120,7 @@ def test_a_reference_of_a_schema_is_a_file_among_the_schemas(name: str) -> None:
     schema = RegisteredSchema(
         1, 'syntax = "proto3"; message M {}', "PROTOBUF", references=((name, 'syntax = "proto3";'),)
     )
-    with pytest.raises(SchemaError, match="no name of a file"):
+    with pytest.raises(SchemaError, match="is not a file name"):
         compiled(schema)
 
 

@@ -92,7 +92,7 @@ def in_sync(result: TableResult | None, catalog: str = "") -> CheckOutcome:
     """Judge whether a table holds the lineage that a push would write, by the result of a dry run.
 
     Args:
-        result: Of the table.
+        result: What the dry run found for the table.
         catalog: The name of its catalog, if that is not Glue.
     """
     where = f"The catalog {catalog}" if catalog else "Glue"

@@ -31,7 +31,7 @@ def asset_definitions(
 
     Args:
         execute: materializes assets of one kind; the component's hook.
-        checks: whether tables and the discovery have checks; without them the discovery is no asset.
+        checks: whether tables and the discovery have checks; without them the discovery is not an asset.
         limits: how long a record may wait for its table.
         discovery_policy: how old the last discovery may be.
         carried_limit: how old lineage may be that a discovery carries over.

@@ -99,7 +99,7 @@ def discovery_asset(
 
 
 def last_confirmed(instance: DagsterInstance, key: AssetKey, discovery: Discovery) -> str:
-    """Return the time of the discovery, or that of a later refresh that found the same."""
+    """Return the time of the discovery, or of a later refresh that found nothing new."""
     event = instance.get_latest_materialization_event(key)
     latest = event.asset_materialization if event else None
     if latest is None or (latest.tags or {}).get(DATA_VERSION_TAG) != graph_digest(discovery):

@@ -90,7 +90,7 @@ def build_inventory(
     """Translate every node that becomes an asset, and determine its dependencies.
 
     A table depends on its chain, a chain on what feeds the table; topics, processes and datasets depend
-    on each other along the edges, through nodes that are no assets. An edge that would close a cycle is left
+    on each other along the edges, through nodes that are not assets. An edge that would close a cycle is left
     out, always the same one, and named in the metadata of the asset that lost the dependency.
     """
     include = include or Include()

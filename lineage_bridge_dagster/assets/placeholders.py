@@ -1,7 +1,8 @@
 """Placeholders for assets that the code location's own assets load and that no discovery has found.
 
-Dagster refuses a code location with an input that is no asset. Without its refresh job and sensor, which a
-first discovery needs, such a location could never load; nor would it load in CI, or after a topic is deleted.
+Dagster refuses a code location with an input that is not an asset. Without its refresh job and sensor, which
+a first discovery needs, such a location could never load; nor would it load in CI, or after a topic is
+deleted.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def _result(result: TableResult) -> dict[str, Any]:
 def _push_metadata(result: TableResult, chain: Chain, settings: PushSettings) -> dict[str, Any]:
     """Return what a push did to one table: outcome, versions, parameters before and after, and the chain.
 
-    Of a table that it did not read, only the chain is known.
+    Only the chain is known of a table that the push did not read.
     """
     sql = settings.sql
     in_glue, was_read = isinstance(chain.table, GlueTableNode), result.status is not PushStatus.SKIPPED

@@ -32,7 +32,7 @@ class SweepPosition(BaseModel):
 
     #: The name of the database or catalog; empty between two sweeps.
     source: str = ""
-    #: Of the page to read next; empty for the first.
+    #: The token of the page to read next; empty for the first page.
     token: str = ""
     #: Whether this page could not be read by the last tick.
     failed: bool = False

@@ -110,7 +110,7 @@ def _verdict(text: str) -> Verdict | None:
     except ValueError:
         choices = [*map(str, Verdict), _NEVER]
         raise ConfigurationError(
-            f"fail_on: {text!r} is no verdict.",
+            f"fail_on: {text!r} is not a verdict.",
             hint=f"{did_you_mean(text, choices)}Choose one of {', '.join(choices)}.",
         ) from None
 

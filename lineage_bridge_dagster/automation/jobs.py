@@ -180,7 +180,7 @@ def refresh_job(
 
 
 def _confirmed(last: Discovery | None, context: OpExecutionContext, names: AssetNames) -> Discovery | None:
-    """The last state with the time of the refresh that last found the same."""
+    """The last state, with the time of the last refresh that confirmed it."""
     if last is None:
         return None
     return replace(last, discovered_at=last_confirmed(context.instance, names.discovery_key, last))

@@ -22,7 +22,9 @@ def set_log_level(variables: Mapping[str, str]) -> None:
     if not level:
         return
     if level not in _LEVELS:
-        err.print(f"{LOG_LEVEL} is no level: use one of {', '.join(_LEVELS)}.", style="yellow", markup=False)
+        err.print(
+            f"{LOG_LEVEL} is not a level: use one of {', '.join(_LEVELS)}.", style="yellow", markup=False
+        )
         return
     package = logging.getLogger("lineage_bridge_dagster")
     package.setLevel(level)

@@ -18,7 +18,7 @@ def read_instance(path: Path) -> Given:
     """The fields by group that a `defs.yaml` sets, with its templates rendered.
 
     Raises:
-        ConfigurationError: it is no YAML, has no instance of the component, or sets a wrong value.
+        ConfigurationError: it is not YAML, has no instance of the component, or sets a wrong value.
     """
     fields = component_fields(path, "LineageBridgeComponent")
     with wrong_values(path):

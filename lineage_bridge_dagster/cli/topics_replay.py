@@ -174,7 +174,7 @@ def _place(text: str) -> tuple[int, tuple[int, int]]:
     found = _PLACES.fullmatch(text)
     if found is None:
         raise ConfigurationError(
-            f"--offsets is no range: {text!r}.", hint="Write PARTITION:FROM-TO, for example 0:120-180."
+            f"--offsets is not a range: {text!r}.", hint="Write PARTITION:FROM-TO, for example 0:120-180."
         )
     partition, low, high = map(int, found.groups())
     return partition, (low, high)

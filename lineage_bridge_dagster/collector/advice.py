@@ -74,7 +74,7 @@ def advised(error: E, region: str, settings: CollectorSettings, working: Collect
     """The error with what to do about it in a collector's own terms.
 
     Args:
-        error: Of a call to a region.
+        error: The error of a call to a region.
         working: The regions that answered with the same identity.
     """
     failure = _Failure(error, region, settings, working)

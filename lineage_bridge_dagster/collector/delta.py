@@ -24,7 +24,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.times import iso
 
-#: Of a digest: enough to tell two catalogs apart, and too few to find out an account.
+#: Digits of a digest that are shown: enough to tell two catalogs apart, too few to identify an account.
 _CATALOG_DIGITS = 4
 
 

@@ -1,4 +1,4 @@
-"""The files of an extract, written row by row into a hidden folder and moved when all of them are whole."""
+"""The files of an extract, written row by row into a hidden folder and moved when all are complete."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WrittenFile:
     """A file of an extract.
 
     Attributes:
-        sha256: Of the file's bytes, in hexadecimal.
+        sha256: SHA-256 of the file's bytes, in hexadecimal.
     """
 
     path: Path
@@ -87,7 +87,7 @@ class _TextWriter(RowWriter):
         self._raw = raw
         # Neither the name nor the time, so that the same rows are the same bytes.
         self._bytes = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compress else raw
-        # Half of a surrogate pair is no UTF-8, and becomes a question mark.
+        # Half of a surrogate pair is not UTF-8, and becomes a question mark.
         self._stream = io.TextIOWrapper(cast(IO[bytes], self._bytes), "utf-8", "replace", newline="")
 
     def close(self) -> None:
@@ -247,7 +247,7 @@ class ExtractFiles:
         shutil.rmtree(self._partial, ignore_errors=True)
 
     def open(self, kind: Kind) -> None:
-        """Start the file of a kind, so that it is there without rows, too."""
+        """Start the file of a kind, so that it exists even without rows."""
         if kind.name not in self._writers:
             with self._errors():
                 self._writers[kind.name] = (self._writer(kind), self._mask(kind))

@@ -34,10 +34,10 @@ class TagOn:
     """A tag with its values on a database, a table or a column.
 
     Attributes:
-        catalog_id: Of the object; empty if the answer names none.
+        catalog_id: The object's catalog; empty if the answer names none.
         table: Empty for a database.
         column: Empty for a database or a table.
-        tag_catalog_id: Of the account that the tag belongs to.
+        tag_catalog_id: The catalog of the account that owns the tag.
     """
 
     catalog_id: str

@@ -18,8 +18,8 @@ class Manifest:
     """A manifest, and where it is.
 
     Attributes:
-        sha256: Of the manifest's bytes, in hexadecimal. It stands for the files as well: the manifest has the
-            digest of each.
+        sha256: SHA-256 of the manifest's bytes, in hexadecimal. It stands for the files as well: the manifest
+            has the digest of each.
         start: The mark from which changes count.
         end: The mark to publish when the files have arrived.
     """
@@ -50,7 +50,7 @@ class Manifest:
                 "process that runs the collector see that folder.",
             ) from error
         except (ValueError, KeyError, TypeError) as error:
-            raise LineageBridgeError(f"{path} is no manifest: {error}.", hint="Extract again.") from error
+            raise LineageBridgeError(f"{path} is not a manifest: {error}.", hint="Extract again.") from error
 
     @property
     def files(self) -> list[Path]:

@@ -19,8 +19,8 @@ def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | Non
     Args:
         prefix: The name of the mark.
         place: A folder, by default the current one, or `s3://bucket/prefix`.
-        settings: Of the collector. A mark in S3 is reached and encrypted as a landing place in S3 is; without
-            one, with the keys or the role that read Glue.
+        settings: The settings of the collector. A mark in S3 is reached and encrypted as a landing place in
+            S3 is; without one, with the keys or the role that read Glue.
 
     Raises:
         ConfigurationError: The prefix or the place cannot be that of a mark, or no client can be made.

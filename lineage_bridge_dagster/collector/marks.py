@@ -28,7 +28,7 @@ FORMAT = "%Y-%m-%d %H:%M:%S"
 #: The start of the first extract: everything has changed since.
 BEGINNING = "1970-01-01 00:00:00"
 
-#: Attempts to move a mark that others move, too.
+#: Attempts to move a mark that others are moving as well.
 _ATTEMPTS = 5
 _PREFIX = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
@@ -45,7 +45,7 @@ class Identifier:
 
     @classmethod
     def of(cls, fields: Iterable[str]) -> Identifier:
-        """Of its `fields`. Names that many share are one object."""
+        """Make an identifier from its `fields`. Equal names share one string in memory."""
         region, database, table, object_type, update_time = fields
         return cls(intern(region), intern(database), table, intern(object_type), update_time)
 
@@ -123,7 +123,7 @@ class Marks(ABC):
 
     @abstractmethod
     def _write(self, mark: str, version: str) -> bool:
-        """Write the mark, unless its version is another one by now: then the result is False."""
+        """Write the mark if its version is unchanged; return whether it was."""
 
     def read(self) -> str | None:
         """The mark; None before the first extract.

@@ -98,7 +98,7 @@ class Masker:
         return _ACCOUNT.sub(lambda found: self.token(found[0]), text)
 
     def sql(self, text: str, dialect: str) -> str:
-        """A query with its literals masked and without comments; what is no query is a token.
+        """A query with its literals masked and without comments; what is not a query is a token.
 
         Literals are found among the words of the text: a parser turns some of them into something else, such
         as the path of a JSON function.

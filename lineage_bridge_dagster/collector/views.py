@@ -153,7 +153,7 @@ def parse(sql: str, dialect: str) -> Expr:
     """A statement as a tree.
 
     Raises:
-        SqlglotError: It is none in this dialect. ValueError and RecursionError mean the same.
+        SqlglotError, ValueError, RecursionError: It is not a query in this dialect.
     """
     import sqlglot
 

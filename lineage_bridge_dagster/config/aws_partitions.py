@@ -16,7 +16,7 @@ class Partition(NamedTuple):
         id: as in ARNs.
         regions: a pattern of the names of its regions.
         domain: below which services have their endpoints, such as `amazonaws.com`.
-        dual_stack_domain: of endpoints that take IPv6, too.
+        dual_stack_domain: the domain of endpoints that also accept IPv6.
     """
 
     id: str

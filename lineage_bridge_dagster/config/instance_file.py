@@ -18,7 +18,7 @@ def component_fields(path: Path, component: str) -> Mapping[str, Any]:
     """The attributes of the first instance of a component in a `defs.yaml`, with its templates as they are.
 
     Raises:
-        ConfigurationError: it is no YAML, or has no instance of the component.
+        ConfigurationError: it is not YAML, or has no instance of the component.
     """
     try:
         documents = [each for each in yaml.safe_load_all(path.read_text()) if isinstance(each, Mapping)]

@@ -83,7 +83,7 @@ def _instead(name: str) -> str:
 
 @cache
 def _known() -> frozenset[str]:
-    """The variables that this package reads, but for those whose names are patterns.
+    """The variables that this package reads, except those whose names are patterns.
 
     A test compares the file with the settings, the packaged instance and the code.
     """

@@ -31,7 +31,7 @@ class OffsetFetch:
     """Asks for the offsets of one cluster's connectors, and collects what they name in `evidence`.
 
     Offsets only add to what the configurations tell: a failure is recorded in a scope of the connector's own,
-    and the last answer is used. A connector without offsets answers 404, which is no failure.
+    and the last answer is used. A connector without offsets answers 404, which is not a failure.
 
     Attributes:
         evidence: By connector name, for each connector in doubt.

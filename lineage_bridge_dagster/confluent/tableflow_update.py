@@ -79,7 +79,7 @@ def with_tableflow(discovery: Discovery, listing: ClusterListing, console: Conso
     }
     updated = Graph()
     updated.nodes = {**graph.nodes, **changed}
-    # An error topic may be another one than before.
+    # The error topic may have changed.
     updated.edges = {
         key: edge
         for key, edge in graph.edges.items()

@@ -92,11 +92,11 @@ def aws_component(
     """Glue, S3, and the API of a table bucket of S3 Tables.
 
     Args:
-        paths: Of the stack.
+        paths: The folders of the stack.
         port: Its own.
         buckets: Created at the start: name -> region.
         table_bucket: Name and region.
-        iceberg_port: Of the REST catalogs, one of which has the table bucket's namespaces.
+        iceberg_port: The port of the REST catalogs, one of which has the table bucket's namespaces.
     """
 
     def check() -> str:

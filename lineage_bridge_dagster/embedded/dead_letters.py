@@ -150,7 +150,7 @@ class EmulatedDeadLetterTopic:
                 "offset": letter.offset,
                 "timestamp": letter.timestamp,
                 "timestamp_type": letter.timestamp_type or None,
-                # Of a name that occurs twice, a map has one: the last, as in the table's own column.
+                # A header name may occur twice. A map keeps the last value, as the table's own column does.
                 "headers": dict(letter.headers),
                 "key": letter.key,
                 "value": letter.value,

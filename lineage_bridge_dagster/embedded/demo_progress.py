@@ -14,7 +14,7 @@ from pathlib import Path
 from lineage_bridge_dagster.embedded.log_files import Tail
 from lineage_bridge_dagster.text import ReportLine, plural
 
-#: Seconds between two looks at the catalogs until a push begins. Each takes time of the machine, which is
+#: Seconds between polls of the catalogs until a push begins. Each takes time of the machine, which is
 #: busy until then.
 _LOOK_SECONDS = 5.0
 

@@ -22,7 +22,7 @@ class Starter:
     """Starts components and waits for them.
 
     Args:
-        paths: Of the stack.
+        paths: The folders of the stack.
     """
 
     def __init__(self, paths: StackPaths) -> None:

@@ -1,4 +1,4 @@
-"""A world and changes -> their impact. Pure, but for the JVM that parses SQL."""
+"""A world and changes -> their impact. Pure, except for the JVM that parses SQL."""
 
 from __future__ import annotations
 

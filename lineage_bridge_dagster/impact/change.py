@@ -74,7 +74,7 @@ class DropColumn:
 class StatementChange:
     """A Flink statement is submitted; one of its name is replaced and starts without its state.
 
-    With unchanged SQL that is a replacement, too: Terraform replaces a statement when its endpoint changes.
+    With unchanged SQL that is also a replacement: Terraform replaces a statement when its endpoint changes.
 
     Attributes:
         name: Its name.

@@ -1,4 +1,4 @@
-"""The connectors of a world -> jobs. Pure, but for the JVM that evaluates regular expressions."""
+"""The connectors of a world -> jobs. Pure, except for the JVM that evaluates regular expressions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def connector_flows(
 
 
 def connector_flow(connector: ConnectorRecord, topics: ExistingTopics) -> ConnectorFlow:
-    """The flow of one connector; dead letters and reports are no outputs."""
+    """The flow of one connector; dead letters and reports are not outputs."""
     lineage = resolve(connector, topics)
     source = lineage.direction == "source"
     kinds = (NodeKind.DATASET, NodeKind.TOPIC) if source else (NodeKind.TOPIC, NodeKind.DATASET)

@@ -46,7 +46,7 @@ VERDICTS: Mapping[DeltaKind, Verdict] = {
 """The verdict on the node itself; the other kinds have none, and only readers tell what they do."""
 
 OF_OLD_READERS = frozenset({DeltaKind.RENUMBERED, DeltaKind.UNSEEN, DeltaKind.MISREAD, DeltaKind.UNRESOLVED})
-"""What only readers notice that read with an older schema than the one of each record."""
+"""What only readers notice whose schema is older than the record's."""
 
 
 _OF_SCHEMA = frozenset(DeltaKind) - {

@@ -44,7 +44,7 @@ class OutputColumn:
         uses: What else decides on it.
         formula: Its expression in a canonical form.
         type: Its type in SQL; empty if unknown.
-        open: Why it may derive from other columns, too; empty when it does not.
+        open: Why it may also derive from other columns; empty if it cannot.
     """
 
     name: str

@@ -56,7 +56,7 @@ def reader_deltas(old: RegisteredSchema, new: RegisteredSchema) -> Iterator[Node
 
 
 def _avro(read: Fields, written: Fields) -> Iterator[NodeDelta]:
-    """Values that are taken for others."""
+    """Values that are read as other values."""
     for name, old in read.items():
         outer = name.rpartition(".")[0]
         names = (name, *(joined(outer, alias) for alias in sorted(old.aliases)))

@@ -15,7 +15,7 @@ def without_fields(schema: RegisteredSchema, paths: Collection[str]) -> Register
     """The schema without some fields; as it is if it has none of them.
 
     Args:
-        schema: Of a record.
+        schema: The schema of a record.
         paths: The fields, nested ones as `after.email`.
     """
     if schema.type not in (AVRO, JSON):

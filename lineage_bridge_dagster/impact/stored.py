@@ -157,7 +157,7 @@ class _Part:
                     self.found.setdefault(ref, []).append(node.node_id)
                     self.refs.setdefault(node.node_id, self._unused(kind, name, node))
                     pending.append(node.node_id)
-        # Whoever writes a changed topic or dataset is concerned, too.
+        # Writers of a changed topic or dataset are affected as well.
         pending += [edge.src_id for start in [*pending] for edge in self._into.get(start, ())]
         while pending:
             node_id = pending.pop()
@@ -243,7 +243,7 @@ class _Part:
         return frozenset(self.refs[node_id] for node_id in edges if node_id in self.refs)
 
     def _job(self, ref: NodeRef, node: Node, without: set[str]) -> FlowJob:
-        """A process by its edges; its dead letters are no output."""
+        """A process by its edges; its dead letters are not output."""
         read = [edge.src_id for edge in self._into.get(node.node_id, ())]
         written = [edge for edge in self._from.get(node.node_id, ()) if edge.dst_id in self.refs]
         outputs = tuple(

@@ -76,9 +76,9 @@ def terraform_plan(document: Values) -> TerraformPlan:
     """Read a plan.
 
     Raises:
-        LineageBridgeError: It is no plan in Terraform's JSON format, or one that failed.
+        LineageBridgeError: It is not a plan in Terraform's JSON format, or one that failed.
     """
-    # The state has a version of its format, too, and no values that are planned.
+    # The state also has a version of its format, and no planned values.
     resources = document.get("resource_changes", []) if "planned_values" in document else None
     if not isinstance(resources, Sequence):
         raise LineageBridgeError(

@@ -58,7 +58,7 @@ def _job(view: AthenaView, names: Mapping[str, NodeRef], tables: Columns) -> Flo
     try:
         scope = build_scope(sqlglot.parse_one(view.sql, dialect="athena"))
         if scope is None:
-            return FlowJob(view.ref, error="its SQL is no query")
+            return FlowJob(view.ref, error="its SQL is not a query")
         reader = _ViewReader(view.database, names, tables)
         columns = reader.columns(scope)
         inputs = frozenset(reader.tables(scope))

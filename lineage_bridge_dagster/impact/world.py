@@ -53,7 +53,7 @@ class NodeRef(NamedTuple):
         """Read the text form.
 
         Raises:
-            LineageBridgeError: It is no `<kind> : <name>`.
+            LineageBridgeError: It is not a `<kind> : <name>`.
         """
         kind, separator, name = text.partition(" : ")
         if not separator or kind not in frozenset(NodeKind) or not name:

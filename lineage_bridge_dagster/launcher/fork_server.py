@@ -26,7 +26,7 @@ from typing import NamedTuple
 from lineage_bridge_dagster.launcher.messages import Exited, Stale, Start, Started
 from lineage_bridge_dagster.launcher.process import PROCESS_TAG, RunProcess
 
-#: Seconds between two looks for processes that have ended.
+#: Seconds between checks for processes that have ended.
 _REAP_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ MODULES = (
     *EXECUTION_MODULES,
     "lineage_bridge_dagster.component",
     "lineage_bridge_dagster.definitions",
-    # Of runs that compute lineage on Spark, write tables or push.
+    # For runs that compute lineage on Spark, write tables or push.
     "boto3.s3.transfer",
     "confluent_kafka.admin",
     "dagster_pyspark",

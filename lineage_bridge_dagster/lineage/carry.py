@@ -30,7 +30,7 @@ STALE_ATTRIBUTES = "stale_attributes"
 _FIELD_APIS = frozenset({"schema_registry", "kafka", "clusters", "environments"})
 _COLUMN_APIS: dict[str, frozenset[str]] = {
     NodeType.FLINK_JOB: _FIELD_APIS,
-    # ksqlDB describes the columns of its streams and tables, too.
+    # ksqlDB also describes the columns of its streams and tables.
     NodeType.KSQLDB_QUERY: _FIELD_APIS | {"ksqldb"},
 }
 

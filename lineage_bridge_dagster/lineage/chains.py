@@ -60,7 +60,7 @@ def chain_of(
         graph: Holds the table and everything upstream of it.
         table_id: The table's node id.
         index: `UpstreamIndex.of(graph)`, if already computed.
-        coverage: Of the graph's discovery; None or empty if unknown.
+        coverage: The coverage of the graph's discovery; None or empty if unknown.
         gaps: `Gaps(graph, coverage)`, if already computed.
 
     Raises:

@@ -45,7 +45,7 @@ _H = TypeVar("_H", bound=str)
 
 
 def stronger(left: _H, right: _H) -> _H:
-    """Return the stronger of two derivations; one that is no `How` is the strongest."""
+    """Return the stronger of two derivations; one that is not a `How` is the strongest."""
     return max(left, right, key=lambda how: _RANK.get(how, len(_RANK)))
 
 
@@ -295,7 +295,7 @@ class ColumnIndex:
 
 
 def _within(flow: ColumnFlow, inputs: Sequence[str]) -> ColumnFlow:
-    """The flow without the columns of nodes that are no inputs of its output."""
+    """The flow without the columns of nodes that are not inputs of its output."""
     sources = tuple(source for source in flow.sources if source.column.node_id in inputs)
     return flow if len(sources) == len(flow.sources) else ColumnFlow(flow.column, sources, False, flow.reason)
 

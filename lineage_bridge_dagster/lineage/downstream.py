@@ -31,7 +31,7 @@ class DownstreamIndex:
         return cls(direct, places)
 
     def nearest(self, node_id: str, most: int) -> list[str]:
-        """At most so many nodes downstream of this one, the nearest first, without itself."""
+        """The nearest nodes downstream of this one, up to a limit, without itself."""
         found: dict[str, None] = {}
         seen: set[Place] = {node_id}
         # Through the node's ports, if it is an input, and to all of its outputs, if it is a process.

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[str]) -> int:
     """Write a text file so that readers see either the old file or the complete new one.
 
-    A path that is no regular file (`/dev/stdout`, a pipe) is written directly. A symbolic link stays one:
+    A path that is not a regular file (`/dev/stdout`, a pipe) is written directly. A symbolic link stays one:
     its target is replaced.
 
     Returns:
@@ -73,13 +73,13 @@ def read_json(path: Path) -> Any:
     """Read a JSON file; `-` is stdin.
 
     Raises:
-        ConfigurationError: It cannot be read, or is no JSON; the message says where.
+        ConfigurationError: It cannot be read, or is not JSON; the message says where.
     """
     text = read_text(path)
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ConfigurationError(f"{path} is no JSON: {error}.") from error
+        raise ConfigurationError(f"{path} is not JSON: {error}.") from error
 
 
 def read_text(path: Path) -> str:

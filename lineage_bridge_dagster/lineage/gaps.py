@@ -36,7 +36,7 @@ class Gaps:
 
     Args:
         graph: The graph.
-        coverage: Of the graph's discovery; None or empty if unknown, which finds no gaps.
+        coverage: The coverage of the graph's discovery; without one, no gaps are found.
     """
 
     def __init__(self, graph: Graph, coverage: Coverage | None) -> None:

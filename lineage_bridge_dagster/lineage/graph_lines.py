@@ -20,7 +20,7 @@ from lineage_bridge_dagster.lineage.model import Graph
 
 
 class OtherFormError(ValueError):
-    """A line is not one that `graph_json` writes. The file may hold a graph all the same."""
+    """A line is not one that `graph_json` writes. The file may still hold a graph."""
 
 
 def read_lines(path: Path) -> Discovery:
@@ -64,7 +64,7 @@ class _Lines:
         """Skip the next line.
 
         Raises:
-            OtherFormError: It is another one.
+            OtherFormError: It is not.
         """
         if self._next != line:
             raise OtherFormError(f"expected {line!r}")

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.lineage.times import iso
 #: The systems that LineageBridge knows; it refuses a file with any other.
 _SYSTEMS = frozenset({"confluent", "databricks", "aws", "google", "external"})
 _OTHER_SYSTEM = "external"
-#: The attribute with the system of a node, if it is another one.
+#: The attribute with the system of a node, if that is not the usual one.
 _OWN_SYSTEM = "lineage_bridge.system"
 #: The types that it does not know -> those that stand for them, and the attribute with the own one.
 _TYPES_SHOWN: Mapping[str, str] = {NodeType.EXTERNAL_JOB: NodeType.EXTERNAL_DATASET}

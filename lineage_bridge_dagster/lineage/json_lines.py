@@ -16,7 +16,7 @@ def answer_lines(text: str, answer: Callable[[Any], Mapping[str, object]]) -> It
 
     Args:
         text: JSON objects, separated by line feeds alone: a string of JSON may hold other line separators.
-        answer: Of a document. A `LineageBridgeError` or `ValueError` becomes the line's error.
+        answer: Answers one document. A `LineageBridgeError` or `ValueError` becomes the line's error.
     """
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():

@@ -62,7 +62,7 @@ class LoadedTopic:
         return (node.cluster_id, node.qualified_name) == (self.cluster, self.topic)
 
     def source(self, graph: Graph) -> Node:
-        """What a table belongs to: the topic, or what the stamp tells of it."""
+        """What a table belongs to: the topic, or what the stamp says about it."""
         return self.node(graph) or Node(
             topic_id(self.environment, self.cluster, self.topic),
             "confluent",

@@ -140,7 +140,7 @@ def _output(place: Place) -> str:
 
 
 def _starts_of_cycles(targets: Sequence[Sequence[int]], starts: Iterable[int]) -> list[int]:
-    """Of the places that no start leads to, the farthest of each cycle that nothing else feeds."""
+    """The farthest place of each cycle that no start leads to and nothing else feeds."""
     reached = set(starts)
     stack = list(reached)
     while stack:

@@ -39,7 +39,7 @@ LINKED_DATABASES = "linked_databases"
 FEDERATED_DATABASES = "federated_databases"
 #: Kind of the notes on Glue tables of other accounts and regions that connectors write.
 ELSEWHERE_TABLES = "tables_elsewhere"
-#: Kind of the notes on namespaces of REST catalogs with tables that are no assets.
+#: Kind of the notes on namespaces of REST catalogs with tables that are not assets.
 UNCONNECTED_TABLES = "unconnected_tables"
 #: Kind of the notes on tables of REST catalogs that could not be loaded, while others were.
 UNREADABLE_TABLES = "unreadable_tables"

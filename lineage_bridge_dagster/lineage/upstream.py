@@ -125,7 +125,7 @@ def by_node(distances: Mapping[T, int], node_of: Callable[[T], N], start: N) -> 
 def restricting_inputs(graph: Graph, edge: Edge) -> tuple[str, ...] | None:
     """What the output at the end of an edge is made of; None if all inputs of its process count.
 
-    They do where another edge leads from the process to the output, too.
+    They do where another edge also leads from the process to the output.
     """
     if INPUTS not in edge.attributes or (inputs := edge.inputs) is None:
         return None

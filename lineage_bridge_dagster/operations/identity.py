@@ -71,7 +71,7 @@ class AwsIdentity:
         method: the same by botocore's name, such as `env` or `sso`.
         key_end: the last four characters of an access key in a variable or a file.
         role_arn: the role that is assumed with them.
-        strays: variables that have no say, or another one than they seem to.
+        strays: variables that have no effect, or not the one that they seem to have.
     """
 
     region: str

@@ -25,7 +25,7 @@ def block_below(text: str, key: int, position: int) -> tuple[int, int] | None:
         position: Where its colon ends.
 
     Returns:
-        The span, empty if the lines have keys of their own or are no part of the value; None if the value is
+        The span, empty if the lines have keys of their own or are not part of the value; None if the value is
         in the key's own line.
     """
     header = _HEADER.match(text, position)

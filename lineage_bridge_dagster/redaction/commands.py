@@ -125,7 +125,7 @@ def _named(match: re.Match[str]) -> str:
 
 
 def _masked(match: re.Match[str]) -> str:
-    """What was found, with its value masked but for the quotes around it."""
+    """What was found, with its value masked except for the quotes around it."""
     value = match["value"]
     quote = re.match(r"""\\?["']|""", value)
     around = quote[0] if quote and value.endswith(quote[0]) and len(value) > 2 * len(quote[0]) else ""

@@ -39,7 +39,7 @@ _END = re.compile(
     r"(?:token|pwd|requirepass|masterauth|(?:user|db|root|admin|auth|login|sql|kafka|store|key)pass"
     r"|(?:api|access|secret|private|priv|account|shared|ssl|tls|auth|signing|encryption|hmac|license|client)key)$"
 )
-#: Pairs of words of secrets whose ids are secrets, too.
+#: Pairs of words of secrets whose ids are secrets as well.
 _WITH_IDS = frozenset({("access", "key"), ("secret", "id"), ("user", "info")})
 #: Words that make a key secret before `key`, unlike in `primary.key`, `message.key` or `routing.key`.
 _SECRET_KEYS = words(

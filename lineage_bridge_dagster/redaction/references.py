@@ -15,7 +15,7 @@ _FORMS = r"""
   # A variable. Without a digit in it: those that look alike are passwords.
   | \$[A-Z]{2,32}+(?:_[A-Z]{1,32}+){1,8}+ | %[A-Z]{2,32}+(?:_[A-Z]{1,32}+){1,8}+%
   | env:[A-Z]{2,32}+(?:_[A-Z]{1,32}+){1,8}+
-  # Whatever has an Amazon Resource Name, that is no secret.
+  # Whatever has an Amazon Resource Name, that is not a secret.
   | arn:aws[a-z\-]{0,12}+:[a-z0-9\-]{1,32}+:[a-z0-9\-]{0,32}+:\d{12}:[\w/+.:*\-]{1,512}+
   | (?:resolve:)?+(?:secretsmanager|ssm-secure|ssm):(?!//)[\w/+.\-]{1,256}+(?::[\w.\-]{0,128}+){1,4}+
   | https://[\w\-]{1,63}+\.(?:vault\.(?:azure\.(?:net|cn)|usgovcloudapi\.net)|managedhsm\.azure\.net)

@@ -23,7 +23,7 @@ _PROTOBUF = re.compile(
 def redact_schema(text: str) -> str:
     """Mask the secrets of a schema, and leave out its documentation. What decides on columns stays as it is.
 
-    A text that is no JSON is read as Protobuf.
+    A text that is not JSON is read as Protobuf.
     """
     try:
         document = json.loads(text)

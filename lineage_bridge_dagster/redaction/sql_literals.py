@@ -3,7 +3,7 @@
 A literal is judged by what it stands for: the column that it is compared with or inserted into, the option or
 argument that it sets, its alias, the function that it is passed to. Those of secret names are masked, and
 those that cannot be judged: rows of `VALUES` without columns, arguments of ciphers, and every literal of a
-text that is no complete statement.
+text that is not a complete statement.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def redact_sql(text: str, *, is_parsed: bool = True) -> str:
     `MAP['token', '...']`, `token IN ('...')`, `'...' AS password` and `AES_DECRYPT(c, '...')`.
 
     Args:
-        text: Of any dialect.
+        text: SQL of any dialect.
         is_parsed: Whether the engine's parser accepts it; all literals of a text that it rejects are masked.
     """
     return until_stable(lambda one: _once(one, is_parsed), text)
@@ -119,7 +119,7 @@ def _judge(group: Group, tainted: bool = False, columns: Sequence[bool] | None =
     Args:
         group: The group.
         tainted: Whether the literals in it belong to a secret.
-        columns: Of a query, which of its columns are secrets; None if it has no names for them.
+        columns: Which columns of a query are secrets; None if it has no names for them.
     """
     position: int | None = None
     after_key = False

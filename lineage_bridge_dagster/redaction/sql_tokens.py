@@ -63,7 +63,7 @@ class SqlToken:
         return self._opening + self.content + self._closing
 
     def mask(self) -> None:
-        """Mask the content, unless it is no secret."""
+        """Mask the content, unless it is not a secret."""
         if not is_harmless(self.content):
             self.content = MASK
 

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.redaction.references import REFERENCE
 
 MASK = "****"
 
-#: Values that are no secrets: what is masked, and switches.
+#: Values that are not secrets: what is masked, and switches.
 _HARMLESS = re.compile(r"\W*\w?\W*|true|false|yes|no|null|none", re.IGNORECASE)
 
 #: A key as generators make them; names of topics, classes and files have dots or spaces, or one case.
@@ -120,7 +120,7 @@ _WEBHOOK = re.compile(
 
 
 def is_harmless(value: str) -> bool:
-    """Whether a value is no secret, even if its key is a secret's: masked, a reference, a switch, a sign."""
+    """Whether a value needs no mask even under a secret's key: masked, a reference, a switch or a sign."""
     value = value.strip()
     return _HARMLESS.fullmatch(value) is not None or REFERENCE.fullmatch(value) is not None
 

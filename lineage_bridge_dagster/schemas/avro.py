@@ -139,7 +139,7 @@ def decimal_digits(schema: Mapping[str, Any]) -> tuple[int, int] | None:
     precision, scale = schema.get("precision"), schema.get("scale", 0)
     if not isinstance(precision, int) or not isinstance(scale, int) or precision < 1 or scale < 0:
         return None
-    # Connect's NUMBER of no scale has one of 127 and a precision of 64: a decimal all the same.
+    # Connect writes a NUMBER without a scale with scale 127 and precision 64: still a decimal.
     if scale > precision and scale <= types.MAX_PRECISION:
         return None
     return (precision, scale) if precision <= decimal_capacity(schema) else None

@@ -22,7 +22,7 @@ def inlined_avro(text: str, references: Sequence[tuple[str, str]]) -> str:
             types; the names are those of the registry alone.
 
     Raises:
-        SchemaError: A text is no JSON, or they are nested too deeply.
+        SchemaError: A text is not JSON, or they are nested too deeply.
     """
     if not references:
         return text

@@ -130,7 +130,7 @@ def own_type(
     if schema.type == PROTOBUF:
         return message_reader(compiled(schema), message, compiled(reader) if reader else b"").type
     raise SchemaError(
-        f"{schema.type} is no type of schemas that is known: {AVRO}, {JSON}, {PROTOBUF} are.",
+        f"{schema.type} is not a known type of schema; use {AVRO}, {JSON} or {PROTOBUF}.",
         hint="Register a schema of one of these types.",
     )
 
@@ -183,7 +183,7 @@ def table_schema(
 
 
 def row_columns(key: SubjectSchemas, value: SubjectSchemas, mode: Mode = "append") -> iceberg.StructType:
-    """The table's columns but for the metadata: those of the key, then those of the value.
+    """The table's columns without the metadata: those of the key, then those of the value.
 
     All are optional at every level: a tombstone has no value, and records of other versions lack fields. A
     name that key and value share is one column: the value's, or the key's in a table by key.

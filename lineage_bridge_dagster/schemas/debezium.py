@@ -63,7 +63,7 @@ def row_of(value: StructType) -> StructType | None:
 def not_debezium(topic: str) -> tuple[str, str]:
     """The message and the hint of the error of a topic whose values are not Debezium's."""
     return (
-        f"The values of topic {topic} are no Debezium envelopes: they have neither op and after nor "
+        f"The values of topic {topic} are not Debezium envelopes: they have neither op and after nor "
         f"{DELETED}.",
         "Set mode: upsert for rows as they are; for flattened records, set "
         "delete.tombstone.handling.mode: rewrite in ExtractNewRecordState.",

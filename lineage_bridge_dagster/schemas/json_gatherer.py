@@ -216,7 +216,7 @@ class Gatherer:
         if (known := self._choices.get(key)) is not None:
             return known
         if not isinstance(alternatives, list):
-            raise SchemaError.at(path, "has a oneOf or anyOf that is no list", HINT)
+            raise SchemaError.at(path, "has a oneOf or anyOf that is not a list", HINT)
         if key in self._opening:
             raise types.recursive(path, via)
         types.check_depth(self._opening, path)

@@ -77,7 +77,7 @@ class JsonNode:
         kind: what it is.
         properties: of an object; the alternatives of a union.
         inner: elements of an array, values of a map.
-        key: keys of a map that Connect wrote as an array of objects, as they are no strings.
+        key: keys of a map that Connect wrote as an array of objects, as they are not strings.
         nullable: whether it may be null.
         decimal: precision and scale.
         constants: properties whose value is fixed, by which an alternative is told from others.

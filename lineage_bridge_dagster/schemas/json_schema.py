@@ -72,8 +72,8 @@ def json_node(schema: RegisteredSchema, on_error: Callable[[SchemaError], None] 
             it, the first one is raised.
 
     Raises:
-        SchemaError: the text is no JSON Schema, a reference is missing, a type contains itself, or the schema
-            is too deep or too large.
+        SchemaError: the text is not a JSON Schema, a reference is missing, a type contains itself, or the
+            schema is too deep or too large.
     """
     try:
         return _NodeReader(Gatherer(Documents(schema), on_error), on_error).root()

@@ -104,7 +104,7 @@ class Value:
 
     @cached_property
     def kinds(self) -> Types:
-        """Its types but for null, also those that other keywords imply; empty if nothing tells."""
+        """Its types except null, including those that other keywords imply; empty if nothing tells them."""
         if self.types is not None:
             # An integer is a number.
             idle = {"null", "integer"} if "number" in self.types else {"null"}

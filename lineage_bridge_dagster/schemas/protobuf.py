@@ -3,7 +3,7 @@
 The table is of the schema's first message, or of the one that is named. Sources: Confluent's page on data
 types for Flink and Connect's Protobuf converter for messages, wrappers (optional values), `google.type.Date`,
 `confluent.type.Decimal` with `precision` and `scale` in the parameters of its field or map, and a `oneof` as
-a row of nullable alternatives, named after it. An unsigned 32-bit number is a long; one of 64 bits is, too,
+a row of nullable alternatives, named after it. An unsigned 32-bit number is a long, and so is one of 64 bits,
 and an error beyond it. An enum is the name of its value; a value without a name is its number. A message
 without fields is a boolean that is true where it is set, as no file has a row without columns.
 `google.protobuf.Struct` and `Value` are JSON text.
@@ -93,8 +93,8 @@ class MessageReader:
             )
         try:
             message = self._class.FromString(body[start:])
-        except Exception as error:  # DecodeError, which is no ValueError; what it says differs by version.
-            raise ValueError(f"its bytes are no {self._descriptor.full_name}") from error
+        except Exception as error:  # DecodeError, which is not a ValueError; what it says differs by version.
+            raise ValueError(f"its bytes are not {self._descriptor.full_name}") from error
         try:
             return self._column.convert(message)
         except UnicodeDecodeError as error:
@@ -196,7 +196,7 @@ class MessageReader:
         Args:
             field: the field.
             path: its own.
-            message: the one of the later version that has the field, too.
+            message: the message of the later version that also has the field.
         """
         later = message and message.fields_by_name.get(field.name)
         entry = field.message_type

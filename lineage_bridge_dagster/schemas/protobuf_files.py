@@ -45,7 +45,7 @@ _CONFLUENT = {
 
 
 class InvalidProtobufError(SchemaError):
-    """A text that is no Protobuf schema, whatever it imports."""
+    """A text that is not a Protobuf schema, whatever it imports."""
 
 
 @lru_cache(maxsize=1000)
@@ -56,7 +56,7 @@ def compiled(schema: RegisteredSchema) -> bytes:
         A serialized `FileDescriptorSet` with comments.
 
     Raises:
-        InvalidProtobufError: the text is no Protobuf schema.
+        InvalidProtobufError: the text is not a Protobuf schema.
         SchemaError: an import is missing, or the compiler is.
     """
     with TemporaryDirectory() as folder:
@@ -64,7 +64,7 @@ def compiled(schema: RegisteredSchema) -> bytes:
         for name, text in {**_CONFLUENT, **dict(schema.references), _NAME: schema.text}.items():
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.name:
-                raise SchemaError(f"The reference {name!r} is no name of a file.", hint=_HINT)
+                raise SchemaError(f"The reference {name!r} is not a file name.", hint=_HINT)
             file = root / "files" / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)

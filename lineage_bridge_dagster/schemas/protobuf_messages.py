@@ -14,7 +14,7 @@ def record_message(schema: RegisteredSchema) -> str:
     Empty for the schema's first message, and for a schema of another format.
 
     Raises:
-        SchemaError: The text is no Protobuf schema.
+        SchemaError: The text is not a Protobuf schema.
     """
     if schema.type != PROTOBUF:
         return ""
@@ -34,7 +34,7 @@ def all_messages(schema: RegisteredSchema) -> dict[str, DescriptorProto]:
     """All messages of a Protobuf schema and its imports, by their full name with a dot before it.
 
     Raises:
-        SchemaError: The text is no Protobuf schema.
+        SchemaError: The text is not a Protobuf schema.
     """
     found: dict[str, DescriptorProto] = {}
     for file in descriptors(schema).file:

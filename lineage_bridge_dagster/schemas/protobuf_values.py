@@ -155,7 +155,7 @@ def decimal_column(precision: int, scale: int, path: str) -> ProtobufColumn:
         value = Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -message.scale))
         digits = len(str(abs(unscaled))) + max(0, scale - message.scale)
         if message.scale > scale or digits > precision:
-            raise ValueError(f"its field {path} is {value}, which is no decimal({precision},{scale})")
+            raise ValueError(f"its field {path} is {value}, which is not a decimal({precision},{scale})")
         return value
 
     return ProtobufColumn(kind, convert)

@@ -47,7 +47,7 @@ def ensure_namespace(spark: SparkSession, catalog: str, namespace: str) -> None:
     try:
         spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {name}")
     except spark_errors():
-        # Of two writers that create it at once, catalogs in databases fail the second one.
+        # If two writers create it at once, catalogs in databases fail the second one.
         if not _has_namespace(spark, name):
             raise
 

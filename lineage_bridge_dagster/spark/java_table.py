@@ -58,7 +58,7 @@ class JavaTable:
         return int(self._table.snapshots().size())
 
     def history(self) -> list[tuple[int, int]]:
-        """When which snapshot became the current one: epoch milliseconds and ids, oldest first."""
+        """The snapshots that became current, oldest first: epoch milliseconds and ids."""
         return [(int(each.timestampMillis()), int(each.snapshotId())) for each in self._table.history()]
 
     def partition_fields(self) -> tuple[PartitionField, ...]:

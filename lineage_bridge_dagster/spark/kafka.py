@@ -42,7 +42,7 @@ class SparkTopic:
     name: str
     bootstrap: Bootstrap
     timeout_seconds: float = REQUEST_SECONDS
-    #: Of the cluster's brokers, to share its connections among topics; by default one of the topic's own.
+    #: A reader of the cluster's brokers, so that topics share connections; by default the topic has its own.
     reader: TopicReader | None = field(default=None, repr=False, compare=False)
 
     @cached_property

@@ -129,7 +129,7 @@ def spark_session(
         if not is_submitted():
             _point_at_java()
         if python := settings.get(_PYTHON):
-            # Of this setting, PySpark reads only the variable.
+            # PySpark reads the variable, and not the setting.
             os.environ["PYSPARK_PYTHON"] = python
         if master.startswith("local"):
             # Workers run this Python, not whichever `python3` comes first on the path.

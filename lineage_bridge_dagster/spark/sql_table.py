@@ -74,7 +74,7 @@ class SqlTable:
         return self._spark.table(f"{self._name}.snapshots").count()
 
     def history(self) -> list[tuple[int, int]]:
-        """When which snapshot became the current one: epoch milliseconds and ids, oldest first."""
+        """The snapshots that became current, oldest first: epoch milliseconds and ids."""
         rows = self._collect(
             f"SELECT unix_millis(made_current_at) AS at, snapshot_id FROM {self._name}.history"  # noqa: S608
         )

@@ -33,7 +33,7 @@ from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 #: Tag of the runs of an instance, with its job's name.
 INSTANCE = keys.tag_key("topic_to_iceberg")
 
-#: Seconds between two looks at the run.
+#: Seconds between polls of the run.
 _INTERVAL = 30
 #: Seconds to wait after a run that failed: doubled for each one before it that failed, too.
 _BACKOFF, _MAX_BACKOFF = 30.0, 1800.0

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
-#: Seconds between two looks at whether all threads have ended.
+#: Seconds between checks whether all threads have ended.
 _TICK = 0.5
 
 

@@ -39,7 +39,7 @@ def test_unknown_log_level_is_warned_of(
     monkeypatch.setenv("LINEAGE_BRIDGE_LOG_LEVEL", "VERBOSE")
     result = run("chains", "--graph", graph)
     assert result.exit_code == 0
-    assert "LINEAGE_BRIDGE_LOG_LEVEL is no level" in result.stderr
+    assert "LINEAGE_BRIDGE_LOG_LEVEL is not a level" in result.stderr
     assert package_log.level == logging.NOTSET
 
 

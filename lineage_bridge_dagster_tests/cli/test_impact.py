@@ -135,7 +135,7 @@ def test_changes_count_together() -> None:
         (["--world", "world.json", "--drop", "tabel:orders"], "tabel"),
         (["--world", "world.json", "--plan", "world.json"], "terraform show -json"),
         (["--world", "world.json", "--change", "list.json"], "list.json is not a change"),
-        (["--world", "bad.json", "--drop", "topic:a"], "bad.json is no JSON"),
+        (["--world", "bad.json", "--drop", "topic:a"], "bad.json is not JSON"),
         (["--world", "list.json", "--drop", "topic:a"], "list.json is not a world"),
         (["--world", "missing.json", "--drop", "topic:a"], "missing.json cannot be read"),
         (["--graph", "missing.json", "--drop", "topic:a"], "missing.json"),

@@ -111,7 +111,7 @@ def test_lines_keep_their_order_and_malformed_ones_stop_nothing() -> None:
         "writes_fq": [["d"]],
         "error": None,
     }
-    assert "line 2 is no JSON" in found[1]["error"]
+    assert "line 2 is not JSON" in found[1]["error"]
     assert found[7]["reads"] == ["\ud800"]
 
 

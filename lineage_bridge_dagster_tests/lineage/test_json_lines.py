@@ -13,7 +13,7 @@ from lineage_bridge_dagster.lineage.json_lines import answer_lines
 
 def echo(document: Any) -> dict[str, Any]:
     if not isinstance(document, dict):
-        raise ConfigurationError("A line is no object.", hint="Write {}.")
+        raise ConfigurationError("A line is not an object.", hint="Write {}.")
     return {"text": document["text"]} if "text" in document else {"fields": len(document)}
 
 
@@ -30,7 +30,7 @@ def test_a_line_ends_with_a_line_feed_alone(text: str, answers: list[Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("line", "error"), [("{", "Expecting"), ("[1]", "no object"), ("[" * 100_000, "nested too deeply")]
+    ("line", "error"), [("{", "Expecting"), ("[1]", "is not an object"), ("[" * 100_000, "nested too deeply")]
 )
 def test_a_line_that_is_not_understood_costs_no_other(line: str, error: str) -> None:
     first, second = map(json.loads, answer_lines(f'{line}\n{{"id": 7}}', echo))

@@ -81,7 +81,7 @@ def test_table_of_envelopes_has_the_key_and_the_row() -> None:
     assert [each.name for each in schema.fields][:4] == ["number", "id", "item", "$$topic"]
     flattened = subject(record(id="int", __deleted=["null", "string"], __op="string"))
     assert spelled(row_columns(NONE, flattened, "debezium")) == ("struct<key: binary, id: int, __op: string>")
-    with pytest.raises(SchemaError, match="topic o are no Debezium envelopes") as raised:
+    with pytest.raises(SchemaError, match="topic o are not Debezium envelopes") as raised:
         table_schema(key, subject(record(id="int")), "debezium")
     assert "mode: upsert" in raised.value.hint
 

@@ -72,7 +72,7 @@ CONNECT = "org.apache.kafka.connect.data."
             },
             "decimal(38,2)",
         ),
-        # A title of one's own is no type.
+        # A title of one's own is not a type.
         ({"type": "integer", "title": "Date"}, "long"),
         ({"enum": ["a", "b"]}, "string"),
         ({"enum": [1, 2]}, "long"),

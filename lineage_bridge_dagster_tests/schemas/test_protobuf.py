@@ -145,7 +145,7 @@ def test_error_says_what_is_wrong(text: str, message: str) -> None:
 
 
 def test_reference_cannot_leave_its_folder() -> None:
-    with pytest.raises(SchemaError, match=r"'\.\./x\.proto' is no name of a file"):
+    with pytest.raises(SchemaError, match=r"'\.\./x\.proto' is not a file name"):
         compiled(RegisteredSchema(1, "", "PROTOBUF", references=(("../x.proto", ""),)))
 
 
@@ -225,13 +225,16 @@ def test_unknown_fields_and_values_of_enums() -> None:
         (b"\x04\x04\x00", r"its message is shop\.Other\.Deep, and"),
         (b"\x02\x40", r"its message is that of the indexes \[32\], which the schema does not have"),
         (b"\x01", "it does not begin with the indexes of its message"),
-        (b"\0\x08", r"its bytes are no shop\.Order"),
-        (b"\0\x22\x05ab", r"its bytes are no shop\.Order"),
+        (b"\0\x08", r"its bytes are not shop\.Order"),
+        (b"\0\x22\x05ab", r"its bytes are not shop\.Order"),
         # A string that is not UTF-8.
-        (b"\0\x22\x02\xff\xfe", r"its bytes are no shop\.Order"),
+        (b"\0\x22\x02\xff\xfe", r"its bytes are not shop\.Order"),
         (b"\0\x10" + b"\xff" * 9 + b"\x01", "18446744073709551615 is over 9223372036854775807"),
         # 12.345 where a decimal(10,2) is due.
-        (b"\0\x7a\x06\x0a\x02\x30\x39\x18\x03", r"its field price is 12\.345, which is no decimal\(10,2\)"),
+        (
+            b"\0\x7a\x06\x0a\x02\x30\x39\x18\x03",
+            r"its field price is 12\.345, which is not a decimal\(10,2\)",
+        ),
     ],
 )
 def test_body_that_is_no_value_has_a_reason(body: bytes, error: str) -> None:
@@ -262,7 +265,7 @@ def test_decimal_of_connects_default_precision_has_all_digits_that_there_are() -
     reader = message_reader(compiled(of(f"message M {{ {wide} }}")))
     assert spelled(reader.type) == "struct<f: decimal(38,2)>"
     unscaled = (10**38).to_bytes(17, "big", signed=True)
-    with pytest.raises(ValueError, match=r"which is no decimal\(38,2\)"):
+    with pytest.raises(ValueError, match=r"which is not a decimal\(38,2\)"):
         reader.read(b"\0\x0a\x15\x0a\x11" + unscaled + b"\x18\x02")
 
 

@@ -102,7 +102,7 @@ def test_a_long_topic_takes_one_batch_a_turn() -> None:
 
 
 def test_the_first_commit_of_a_table_that_did_not_exist_is_reported_at_once() -> None:
-    """A topic without records and a schema has no table, which is no failure."""
+    """A topic without records and a schema has no table, which is not a failure."""
     topic = FakeTopic([LoadStep({0: 0}, caught_up=True), step(1, 1, last=True)], end=1)
     running = Running(FakeCluster(orders=topic))
     running.rotation.follow([load("orders")])

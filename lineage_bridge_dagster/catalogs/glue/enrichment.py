@@ -256,7 +256,7 @@ def _source_status(
 
 
 def _two_writers(matches: Iterable[TableMatch]) -> dict[GluePlace, str]:
-    """The tables of Tableflow that `topic_to_iceberg` loads, too, each with a sentence that names both."""
+    """The tables of Tableflow that `topic_to_iceberg` also loads, each with a sentence that names both."""
     return {
         match.table.place: two_writers(topic, topic_of(match.source), match.table.place.qualified_name)
         for match in matches

@@ -1,7 +1,7 @@
 """What to do about a request that Glue, or botocore before it, takes for malformed.
 
 `ValidationException` names the fields: `Value '...' at 'table.owner' failed to satisfy constraint: ...`.
-`InvalidInputException` has free text. Of both, CloudTrail has an event with the request.
+`InvalidInputException` has free text. CloudTrail records the request in both cases.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def find_conflicts(sources: Iterable[Node], matches: Mapping[str, TableMatch]) -
 
 
 def _closest(tables: Iterable[GlueTable], expected: GluePlace | None) -> GlueTable:
-    """Of several tables registered at one location: the expected one, else one in its database."""
+    """Choose among tables registered at one location: the expected one, else one in its database."""
 
     def distance(table: GlueTable) -> tuple[bool, bool, str, str]:
         place = table.place.folded

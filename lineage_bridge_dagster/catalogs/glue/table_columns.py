@@ -32,7 +32,7 @@ _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def columns_of(raw: RawColumn) -> tuple[list[RawColumn], list[RawColumn]]:
-    """The columns of a `Table` of Glue's API that are no partition keys, and those that are; each once."""
+    """The columns of a `Table` of Glue's API that are not partition keys, and those that are; each once."""
     listed = _listed((raw.get("StorageDescriptor") or {}).get("Columns"))
     keys = _listed(raw.get("PartitionKeys"))
     parameters = raw.get("Parameters") or {}

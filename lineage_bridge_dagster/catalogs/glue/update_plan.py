@@ -115,7 +115,7 @@ def plan_update(
     current_digest = digest(
         current if options.set_parameters else {}, current_block if options.set_description else None
     )
-    # The digest leaves out what tells about the push; a removal takes that, too.
+    # The digest leaves out what describes the push; a removal removes that as well.
     left = document is None and options.set_parameters and bool(current)
     # Lineage without an owner, from before there were any, is in sync; its next change names us.
     if current_digest == wanted_digest and not left and not other:

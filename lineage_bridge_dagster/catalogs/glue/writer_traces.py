@@ -68,7 +68,7 @@ def likely_writer(table: GlueTable, before: Mapping[str, str], *, survived: bool
     else:
         who = (
             "a person or a tool that calls UpdateTable, such as Terraform: metadata_location did not move, "
-            "so it was no Iceberg commit"
+            "so it was not an Iceberg commit"
         )
     return f"{who}. CloudTrail's UpdateTable events of {table.place.dotted}, the last one{at}, name it"
 

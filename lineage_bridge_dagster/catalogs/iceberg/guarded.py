@@ -251,7 +251,7 @@ def _files(said: Mapping[str, Any], own: Mapping[str, Any], location: str | None
     if scheme not in _OTHER_STORES:
         return StoredFiles(properties)
     files = load_file_io(properties, location)
-    # Of fsspec, which has a file system for each scheme.
+    # fsspec has a file system for each scheme.
     systems = getattr(files, "_scheme_to_fs", {})
     for local in ("", "file"):
         systems.pop(local, None)

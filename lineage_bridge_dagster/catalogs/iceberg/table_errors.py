@@ -1,7 +1,7 @@
 """What an error of PyIceberg proves about a call for a table, and what to do about it.
 
 Statuses are those of `updateTable` in Iceberg's REST specification, which calls the state after 500, 502 and
-504 unknown; 503 counts as such as well, since gateways send it, too.
+504 unknown; 503 counts as unknown as well, since gateways also send it.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class IcebergTable:
     Attributes:
         namespace: Its levels.
         location: The folder of the table.
-        snapshot_id: Of the current snapshot; None before the first commit of rows.
+        snapshot_id: The id of the current snapshot; None before the first commit of rows.
         committed_ms: When that was made, in Unix milliseconds.
         rows: As the snapshot counts them; None if it does not.
         left_out: Names of its properties that only our own configuration may set, and that are ignored.
@@ -237,7 +237,7 @@ def open_table(catalog: Catalog, name: tuple[str, ...]) -> Table:
 
 
 def _unread(error: Exception) -> str | None:
-    """What of a table's metadata cannot be read; None if the answer is no metadata at all."""
+    """What of a table's metadata cannot be read; None if the answer is not metadata at all."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

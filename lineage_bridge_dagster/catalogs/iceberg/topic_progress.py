@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 #: Key of a snapshot's summary: a JSON object, partition -> offset after the last one whose record is a row.
-#: The embedded Tableflow writes it. What other writers keep are no offsets of the topic: Iceberg's Kafka
+#: The embedded Tableflow writes it. What other writers keep are not offsets of the topic: Iceberg's Kafka
 #: Connect sink has those of its control topic in `kafka.connect.offsets.*`; Confluent documents none.
 OFFSETS = "tableflow.offsets"
 

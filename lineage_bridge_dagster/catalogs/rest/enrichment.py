@@ -235,7 +235,7 @@ def _reason(error: CallError) -> str:
 
 
 def _unconnected(left_out: Iterable[Identifier]) -> tuple[Note, ...]:
-    """A note on the tables that are no assets: the number in each namespace, for there may be thousands."""
+    """A note on the tables that are not assets: the number in each namespace, for there may be thousands."""
     counts = Counter(".".join(name[:-1]) for name in left_out)
     names = tuple(f"{namespace} ({plural(count, 'table')})" for namespace, count in sorted(counts.items()))
     return (Note(UNCONNECTED_TABLES, names),) if names else ()
@@ -322,7 +322,7 @@ def table_node(
 
 
 def facts_of(table: IcebergTable, settings: CatalogSettings) -> dict[str, Any]:
-    """What a catalog tells of a table: its schema and its current snapshot, without secrets."""
+    """What a catalog reports about a table: its schema and its current snapshot, without secrets."""
     return {
         "catalog": settings.name,
         CATALOG_SETTINGS: {

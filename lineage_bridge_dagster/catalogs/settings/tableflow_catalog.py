@@ -66,7 +66,7 @@ def check(name: str, uri: str | None) -> None:
     """Check the address of a catalog of Tableflow.
 
     Raises:
-        ConfigurationError: it is no URL, has placeholders of other names, or is not encrypted.
+        ConfigurationError: it is not a URL, has placeholders of other names, or is not encrypted.
     """
     text = uri or _HOST
     unknown = set(_PLACEHOLDER.findall(text)) - set(TableflowPlace._fields)

@@ -51,7 +51,7 @@ def approval_of_day(source: CollectorSource, instance: DagsterInstance, day: str
 
 
 def is_last_extract(source: CollectorSource, instance: DagsterInstance, manifest: Manifest) -> bool:
-    """Whether no extract of any day came after the one of the manifest."""
+    """Whether the manifest's extract is the latest, whatever its day."""
     event = instance.get_latest_materialization_event(source.manifest)
     return _text(event.asset_materialization if event else None, "manifest_sha256") == manifest.sha256
 

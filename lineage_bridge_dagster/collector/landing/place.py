@@ -46,7 +46,7 @@ def landing_of(settings: LandingSettings) -> Landing:
 
         return AzureLanding(settings)
     raise ConfigurationError(
-        f"{scheme}:// is no landing place.",
+        f"{scheme}:// is not a landing place.",
         hint="Use a folder, s3://bucket/prefix or https://ACCOUNT.blob.core.windows.net/CONTAINER/prefix.",
     )
 

@@ -20,7 +20,7 @@ _DENIED = (
 
 
 class S3Landing:
-    """A prefix of a bucket. S3 shows an object only when all of it was received.
+    """A prefix of a bucket. S3 shows an object only once it was received completely.
 
     Raises:
         ConfigurationError: The URL has no bucket, or no client can be made.

@@ -60,7 +60,7 @@ class Schema(ApiRecord):
     schema_type: str = Field("AVRO", validation_alias="schemaType")
     text: str = Field("", validation_alias="schema", repr=False)
     references: tuple[SchemaReference, ...] = ()
-    #: Of the schema's content, whatever its context; newer registries only.
+    #: Identifies the schema's content, whatever its context; newer registries only.
     guid: str = ""
     #: Id and base URL of the registry, and its compatibility level; not fields of the API.
     registry_id: str = Field("", exclude=True)

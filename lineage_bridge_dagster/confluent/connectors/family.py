@@ -20,7 +20,7 @@ class WrittenTopic:
     a topic whose dataset is not known, or a dataset whose topic is not known.
 
     `by_name` is set if the configuration leaves open which topics there are, and only its name indicates that
-    this is one of them; `dataset_by_name` if the dataset is derived from that name, too.
+    this is one of them; `dataset_by_name` if the dataset is also derived from that name.
     """
 
     topic: str
@@ -35,7 +35,7 @@ def named_for(topic: str, dataset: str = "", *, listed: bool = False) -> Written
     Args:
         topic: Its name before transforms.
         dataset: What its records come from.
-        listed: Whether the configuration names the dataset, too, so that neither is inferred.
+        listed: Whether the configuration names the dataset as well, so that neither is inferred.
     """
     return WrittenTopic(topic, dataset, by_name=not listed, dataset_by_name=not listed)
 

@@ -38,7 +38,7 @@ class JdbcUrl:
     """The parts of a JDBC URL that tell where tables are; no user, password or key.
 
     Attributes:
-        kind: Of database or driver: `postgresql`, `sqlserver`, `oracle`, in lower case.
+        kind: The kind of database or driver: `postgresql`, `sqlserver`, `oracle`, in lower case.
         host: The first host with its port, empty if the URL names none (files, aliases of a client's setup).
         database: Path of the URL or its setting, empty if it has none.
         settings: By their name in lower case, as far as they name catalogs, schemas and the like.

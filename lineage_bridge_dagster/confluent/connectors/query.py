@@ -1,7 +1,7 @@
 """The tables that a query reads, for the sources that take a query instead of tables.
 
-The query is in the SQL of any database, so this is no grammar: it finds the names that stand where tables do,
-after FROM, JOIN and commas between them, and says whether that may not be all.
+The query is in the SQL of any database, so this is not a grammar: it finds the names that stand where tables
+do, after FROM, JOIN and commas between them, and says whether that may not be all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: Of a query.
+#: The longest query that is parsed, in characters.
 _LONGEST = 50_000
 
 Kind = Literal["word", "name", "dynamic", "sign", "string"]
@@ -104,7 +104,8 @@ class _Scope:
 
     Attributes:
         state: `expect` a table, `tables` after one, or `other` text.
-        function: Whether these are a function's arguments, where FROM is no clause: `EXTRACT(YEAR FROM day)`.
+        function: Whether these are a function's arguments, where FROM is not a clause: `EXTRACT(YEAR FROM
+            day)`.
         defines: The name in a WITH clause that this query defines.
         in_with: Whether the names of a WITH clause are being defined.
     """

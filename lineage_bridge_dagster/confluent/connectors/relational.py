@@ -48,7 +48,7 @@ class Dialect:
     """How a kind of database names its tables.
 
     Attributes:
-        rule: Of its datasets.
+        rule: How its datasets are named.
         path: The parts of the rule that are a table's qualified name.
         schema: Where unqualified tables are, if the connection doesn't say; `{user}` for the user's own.
         fold: Names that are not quoted.
@@ -132,7 +132,7 @@ class Database:
     Attributes:
         dialect: Its kind.
         host: With its port, if it is given; empty if it is not known.
-        name: Of the database, catalog or service; empty if it is not known.
+        name: The name of the database, catalog or service; empty if it is not known.
         schema: Where unqualified tables are; empty if it is not known.
     """
 

@@ -80,7 +80,7 @@ class _Flows:
             self.by_name[name] = inferred and self.by_name.get(name, True)
 
     def drop(self, targets: Iterable[str]) -> None:
-        """Leave out outputs that are no lineage."""
+        """Leave out outputs that are not lineage."""
         for target in filter(None, targets):
             self.inputs.pop(target, None)
 
@@ -145,7 +145,7 @@ def _source(
         for written in family.source(context) if family.source else ():
             known = written.topic and is_resolved(written.topic)
             topics = routing.routed(written.topic) if known else {written.topic: False}
-            # Where a transform makes the topic unknown, the dataset is read all the same.
+            # Where a transform makes the topic unknown, the dataset is still read.
             for topic, by_name in (topics or {"": False}).items():
                 flows.add(
                     written.dataset,

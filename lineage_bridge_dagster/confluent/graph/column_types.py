@@ -53,7 +53,7 @@ def _spelled(node: JsonNode) -> str:
 
 
 def _record(fields: list[tuple[str, str]]) -> str:
-    """A record; one with a name that would be taken for a part of the spelling has no fields."""
+    """A record; it has no fields if a name in it would break the spelling."""
     if any(_SPECIAL.search(name) for name, _ in fields):
         return "record"
     return f"record<{','.join(f'{name}:{kind}' for name, kind in fields)}>"

@@ -1,6 +1,6 @@
 """Column lineage on the nodes of connectors, from their configurations and the registered schemas. No I/O.
 
-Columns of a topic are those of its records' keys and values, and of a change event those of the row, too, as
+Columns of a topic are those of its records' keys and values, and for a change event also those of the row, as
 Flink and Tableflow show them.
 """
 

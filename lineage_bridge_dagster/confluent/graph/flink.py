@@ -167,7 +167,7 @@ def _add_job(
         builder: Collects the nodes and edges.
         index: Resolves names.
         job: The job.
-        lineage: Of its text.
+        lineage: The lineage of its text.
         reads: What it reads.
         writes: What it writes.
         sinks: The names that each topic and dataset it writes is made of.

@@ -48,7 +48,7 @@ class FlinkCache:
 
         Args:
             node_id: The job.
-            digest: Of everything that the job's columns depend on.
+            digest: A digest of everything that the job's columns depend on.
         """
         node = self._last_nodes.get(node_id)
         match self._last_columns.get(node_id):

@@ -52,7 +52,7 @@ class JobText:
     """A job's parsed text.
 
     Attributes:
-        node_id: Of the job, which need not be in the graph.
+        node_id: The id of the job, which need not be in the graph.
         sql: The text.
         text: The parsed text; without trees if it was parsed by an earlier discovery.
         topics: Node ids of the topics that it reads and writes, also through views.

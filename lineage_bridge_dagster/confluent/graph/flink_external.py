@@ -37,7 +37,7 @@ def external_of(options: Options, connections: Mapping[str, Options]) -> Externa
     """What a table with these options stands for; None for a topic.
 
     Args:
-        options: Of its statements.
+        options: The options in its statements.
         connections: The options of connections, by name, qualified or not.
     """
     connector = options.get("connector", "").lower()

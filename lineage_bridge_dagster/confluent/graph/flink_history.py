@@ -38,7 +38,7 @@ class FlinkTables:
         Args:
             moment: Later than that of the text before.
             created_at: Time of its creation.
-            phase: Of its statement resource: what failed has changed nothing.
+            phase: The phase of its statement: one that failed has changed nothing.
             statements: Those of the text.
         """
         for statement in statements:

@@ -18,7 +18,7 @@ class JsonFields:
     """What a JSON Schema says of the fields of a record.
 
     Attributes:
-        properties: the fields; none if the values are no objects. A part that cannot be read, such as a
+        properties: the fields; none if the values are not objects. A part that cannot be read, such as a
             reference whose text is not here or a type that contains itself, is of an unknown kind.
         exceeds_limits: whether parts are unknown because the schema is too deep or too large.
     """

@@ -30,7 +30,7 @@ from lineage_bridge_dagster.sql.ksql.syntax import ColumnPlace, KsqlColumn
 _log = logging.getLogger(__name__)
 
 _PLACES = {"KEY": ColumnPlace.KEY, "HEADER": ColumnPlace.HEADER}
-# Name of the column of a key whose schema is no record.
+# Name of the column of a key whose schema is not a record.
 _UNNAMED_KEY = ["key"]
 
 

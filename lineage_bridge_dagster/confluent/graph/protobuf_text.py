@@ -106,7 +106,7 @@ def _body(words: Iterator[str], full_name: str, depth: int) -> Message:
             match statement:
                 case ["message", name] if depth < _MAX_DEPTH:
                     inner.append(_body(words, f"{full_name}.{name}" if full_name else name, depth + 1))
-                # One within another is no Protobuf, and may have any depth.
+                # Protobuf has no oneof within another one, so that nesting needs no limit.
                 case ["oneof", name] if depth <= _MAX_DEPTH:
                     fields.append(ProtoField(name, "oneof", parts=_body(words, "", _MAX_DEPTH + 1).fields))
                 case _:

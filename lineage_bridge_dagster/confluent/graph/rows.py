@@ -34,7 +34,7 @@ class Row:
     """What a schema describes.
 
     Attributes:
-        fields: Of a record or a union of several types; none for another type.
+        fields: The fields of a record or of a union of several types; none for another type.
         row: The fields of an envelope's `after`, if it is one of Debezium's.
         type: The type of the whole.
         spelled: The same in words, as in a field.

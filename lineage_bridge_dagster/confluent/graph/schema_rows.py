@@ -251,7 +251,7 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
     document = document_of(schema.text)
     errors: list[LineageBridgeError] = []
     try:
-        # A part that is not understood, or not here, is a column all the same.
+        # A part that is not understood, or is missing, is still a column.
         node = json_node(RegisteredSchema(0, schema.text, JSON, references=tuple(referenced)), errors.append)
     except LineageBridgeError:
         return None

@@ -29,7 +29,7 @@ class Convention:
     """How a connector or a table names the subject of a topic's keys or values.
 
     Attributes:
-        context: Of the registry; empty for the default one.
+        context: The registry's context; empty for the default one.
         strategy: Simple name of its class; empty if it is not set.
         records: The names that the records may have, as far as they are known.
     """

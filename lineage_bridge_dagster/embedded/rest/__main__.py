@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 
-#: Seconds between two looks at the JVM.
+#: Seconds between checks of the JVM.
 _INTERVAL = 2.0
 
 

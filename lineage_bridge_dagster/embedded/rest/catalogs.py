@@ -49,7 +49,7 @@ class Catalog:
         database.parent.mkdir(parents=True, exist_ok=True)
         properties = {
             "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
-            # Of two commits at once, the second waits for the first instead of failing.
+            # When two commits collide, the second waits for the first instead of failing.
             "uri": f"jdbc:sqlite:{database}?busy_timeout=20000&journal_mode=WAL",
             "jdbc.schema-version": "V1",
             "warehouse": warehouse,

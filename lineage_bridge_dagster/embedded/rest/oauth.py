@@ -110,7 +110,7 @@ class TokenIssuer:
 
         Args:
             authorization: Its value.
-            expired: Take the token for expired, whatever its time.
+            expired: Treat the token as expired, whatever its time.
 
         Raises:
             TokenRejected: no bearer token, one of another issuer, or an expired one.

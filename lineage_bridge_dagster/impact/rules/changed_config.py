@@ -92,7 +92,7 @@ def decoding_problem(old: Config, new: Config) -> str:
 
 
 def written_format(old: Config, new: Config) -> tuple[str, str] | None:
-    """The formats of a source connector's values before and after; None if it is the same."""
+    """The formats of a source connector's values before and after; None if unchanged."""
     before, after = (
         config.get("output.data.format") or _FORMATS.get(config.get("value.converter"), "")
         for config in (old, new)

@@ -42,7 +42,7 @@ class GlueReport(Declared):
 
 @declares_fields
 class CommitReport(Declared):
-    """What an Iceberg REST catalog tells of the table."""
+    """What an Iceberg REST catalog reports about the table."""
 
     __slots__ = ()
 

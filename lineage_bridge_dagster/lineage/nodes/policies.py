@@ -56,7 +56,7 @@ VOLATILE = _names(lambda policy: policy.volatile)
 #: Fields that a page shows elsewhere than among the details, or that are internal.
 NOT_IN_DETAILS = _names(lambda policy: not policy.in_details)
 
-#: What the fields hold that a discovery must hide, but for settings.
+#: What the fields hold that a discovery must hide, except settings.
 HOLDS: Mapping[str, Holds] = {
     name: field.policy.holds
     for own, field in _fields().items()

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.lineage.nodes.values import (
 
 @kind(NodeType.TABLEFLOW_TABLE)
 class TableflowNode(Node, GlueReport, CommitReport):
-    """A topic's Tableflow table; what its own catalog tells of it is in the fields of `CommitReport`."""
+    """A topic's Tableflow table; what its own catalog reports is in the fields of `CommitReport`."""
 
     __slots__ = ()
 

@@ -27,9 +27,9 @@ class TopicNode(Node):
     cleanup_policy: str = attribute(
         Api.KAFKA, otherwise=lambda topic: str(topic.configs.get("cleanup.policy") or "")
     )
-    #: Of a connector or of ksqlDB, for their own use.
+    #: Whether a connector or ksqlDB keeps it for its own use.
     is_internal: bool = attribute(Api.KAFKA)
-    #: False if no list of topics has it, and only something that names it tells of it.
+    #: False if no list of topics has it, so that it is known only because something names it.
     observed: bool | None = attribute()
     #: The bootstrap servers of the topic's cluster.
     bootstrap_endpoint: str = attribute(Api.KAFKA)

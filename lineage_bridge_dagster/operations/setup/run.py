@@ -82,7 +82,7 @@ def apply(
 
 
 def undo(aws: Aws, record: Record, *, report: Callable[[Outcome], None], sleep: Sleep = time.sleep) -> bool:
-    """Undo what the record holds, the last change first. Returns whether all of it is undone.
+    """Undo what the record holds, the last change first. Returns whether everything is undone.
 
     Raises:
         SetupError: an undo failed. Those that are left stay in the record.

@@ -78,7 +78,7 @@ def parse_avro(text: str, references: Iterable[str] = (), *, validate_defaults: 
         validate_defaults: Whether defaults must fit their fields, as those of a new version must.
 
     Raises:
-        InvalidSchema: A text is no schema.
+        InvalidSchema: A text is not a schema.
         SchemaError: It is nested too deeply.
     """
     parser = _AvroParser(validate_defaults=validate_defaults)
@@ -140,7 +140,7 @@ class _AvroParser:
                 return self._typed(node, kind, namespace)
             case dict():
                 raise InvalidSchema(f"{_excerpt(node)} has no type")
-        raise InvalidSchema(f"{_excerpt(node)} is no schema")
+        raise InvalidSchema(f"{_excerpt(node)} is not a schema")
 
     def _find(self, name: str, namespace: str) -> AvroSchema:
         if name in PRIMITIVE_KINDS:
@@ -333,13 +333,15 @@ def _aliases(node: Mapping[str, Any]) -> tuple[str, ...]:
     if found is None:
         return ()
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise InvalidSchema(f"aliases are no list of names: {_excerpt(found)}")
+        raise InvalidSchema(f"aliases are not a list of names: {_excerpt(found)}")
     return tuple(found)
 
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidSchema(f"{name!r} is no name: letters, digits and _ are, and no digit is the first")
+        raise InvalidSchema(
+            f"{name!r} is not a name: it has letters, digits and _, and does not start with a digit"
+        )
 
 
 def _excerpt(node: Any) -> str:

@@ -48,19 +48,19 @@ def check(
         lenient: Whether the subject's compatibility policy is `LENIENT`; it concerns JSON Schemas only.
 
     Raises:
-        SchemaError: It cannot be told: the level is unknown, a version so far is no valid schema, a reference
-            is missing, or a schema is nested too deeply.
+        SchemaError: It cannot be told: the level is unknown, a version so far is not a valid schema, a
+            reference is missing, or a schema is nested too deeply.
     """
     direction = level.removesuffix(_TRANSITIVE)
     if direction not in _DIRECTIONS:
         raise SchemaError(
-            f"{level!r} is no compatibility level.", hint=f"Take one of {', '.join(_DIRECTIONS)}."
+            f"{level!r} is not a compatibility level.", hint=f"Take one of {', '.join(_DIRECTIONS)}."
         )
     schema = RegisteredSchema(0, new, schema_type, references=tuple(references))
     try:
         _validate(schema)
     except InvalidSchema as error:
-        found = Violation(INVALID_SCHEMA, "", f"it is no valid schema: {error}", error.column)
+        found = Violation(INVALID_SCHEMA, "", f"it is not a valid schema: {error}", error.column)
         return CompatibilityVerdict(level, (found,))
     versions = old_versions if level.endswith(_TRANSITIVE) else old_versions[-1:]
     for old in reversed(versions if direction != "NONE" else ()):
@@ -84,7 +84,7 @@ def unreadable(
         lenient: As of `check`.
 
     Raises:
-        SchemaError: One of them is no valid schema.
+        SchemaError: One of them is not a valid schema.
     """
     if reader.type != writer.type:
         return [
@@ -101,7 +101,7 @@ def unreadable(
             return protobuf_violations(*(ProtobufTypes.of(each) for each in (reader, writer)))
     except InvalidSchema as error:
         raise SchemaError(
-            f"A version of the subject is no valid schema: {error}.",
+            f"A version of the subject is not a valid schema: {error}.",
             hint="Correct the schema in the Schema Registry.",
         ) from error
     return []

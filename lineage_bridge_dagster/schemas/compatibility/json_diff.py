@@ -72,7 +72,7 @@ class _JsonDiff:
 
     Attributes:
         found: The differences of each pair.
-        assumed: Whether a pair within itself was taken for the same.
+        assumed: Whether a pair within itself was assumed to be equal.
     """
 
     def __init__(self, known: dict[_Pair, Differences], *, lenient: bool) -> None:
@@ -348,7 +348,7 @@ def _matched(edges: Sequence[Sequence[int]]) -> int:
     """The most pairs of a left and a right side in which each is once.
 
     Args:
-        edges: Of each on the left, those on the right that it can be paired with.
+        edges: For each item on the left, the items on the right that it can be paired with.
     """
     partner: dict[int, int] = {}
 

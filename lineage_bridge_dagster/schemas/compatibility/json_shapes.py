@@ -111,7 +111,7 @@ def json_shape(schema: RegisteredSchema) -> JsonShape:
     """The shape of a registered schema.
 
     Raises:
-        InvalidSchema: The text is no JSON Schema.
+        InvalidSchema: The text is not a JSON Schema.
         SchemaError: It refers to a schema that is not among its references, or is nested too deeply.
     """
     try:
@@ -144,7 +144,7 @@ class _Shapes:
         if isinstance(schema, bool):
             return JsonShape("empty" if schema else "false", json.dumps(schema))
         if not isinstance(schema, Mapping):
-            raise InvalidSchema(f"{_canonical(schema)[:80]} is no schema")
+            raise InvalidSchema(f"{_canonical(schema)[:80]} is not a schema")
         base = self._documents.base(schema, base)
         parts = list(self._parts(schema, base))
         match parts:
@@ -193,7 +193,7 @@ class _Shapes:
         kinds = schema.get("type", [])
         for each in kinds if isinstance(kinds, list) else [kinds]:
             if not isinstance(each, str) or each not in _PLAIN_TYPES:
-                raise InvalidSchema(f"{_canonical(each)} is no type")
+                raise InvalidSchema(f"{_canonical(each)} is not a type")
         told: list[str] = [kinds] if isinstance(kinds, str) else list(kinds)
         if isinstance(kinds, str):
             yield self._typed(kinds, schema, base)
@@ -301,14 +301,14 @@ class _Shapes:
 def _listed(schema: Mapping[str, Any], word: str) -> list[Any]:
     found = schema.get(word, [])
     if not isinstance(found, list):
-        raise InvalidSchema(f"{word} is no list: {_canonical(found)[:80]}")
+        raise InvalidSchema(f"{word} is not a list: {_canonical(found)[:80]}")
     return found
 
 
 def _mapped(schema: Mapping[str, Any], word: str) -> Mapping[str, Any]:
     found = schema.get(word, {})
     if not isinstance(found, Mapping):
-        raise InvalidSchema(f"{word} is no object: {_canonical(found)[:80]}")
+        raise InvalidSchema(f"{word} is not an object: {_canonical(found)[:80]}")
     return found
 
 

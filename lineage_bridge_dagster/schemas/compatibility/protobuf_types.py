@@ -67,7 +67,7 @@ class ProtobufTypes:
         """The types of a schema.
 
         Raises:
-            SchemaError: The text is no Protobuf schema.
+            SchemaError: The text is not a Protobuf schema.
         """
         files = descriptors(schema).file
         messages = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 INVALID_SCHEMA = "INVALID_SCHEMA"
-"""The rule of a text that is no schema; the registry answers with its error 42201."""
+"""The rule of a text that is not a schema; the registry answers with its error 42201."""
 OTHER_TYPE = "DIFFERENT_SCHEMA_TYPE"
 """The rule of a subject whose earlier version is of another type; the registry has no name for it."""
 
@@ -51,7 +51,7 @@ class CompatibilityVerdict:
 
 
 class InvalidSchema(Exception):
-    """A text that is no schema; the message says why.
+    """A text that is not a schema; the message says why.
 
     Attributes:
         column: The field at fault, in dotted form; empty if it is none, or not known.

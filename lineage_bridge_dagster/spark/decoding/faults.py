@@ -1,4 +1,4 @@
-"""What Spark decodes though no column can hold it: text that is no UTF-8, decimals of too many digits."""
+"""What Spark decodes though no column can hold it: text that is not UTF-8, decimals of too many digits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
             yield ValueFault(path, "is not valid UTF-8", _flag(~F.is_valid_utf8(value.cast("string"))))
         case DecimalType(), DecimalType() if read != own:
             fits = value.try_cast(spark_type(own)).isNotNull()
-            yield ValueFault(path, f"is no {spelled(own)}", value.isNotNull() & ~fits)
+            yield ValueFault(path, f"is not a {spelled(own)}", value.isNotNull() & ~fits)
         case StructType(), StructType():
             kept = {each.name: each.field_type for each in own.fields}
             for each in read.fields:

@@ -69,7 +69,7 @@ def schema_id(payload: Column) -> Column:
     """The schema id that a payload begins with; null without one."""
     from pyspark.sql import functions as F
 
-    # Ids over the highest int are no ids.
+    # Ids over the highest int are not ids.
     return F.when(_is_framed(payload), F.conv(F.hex(F.substring(payload, 2, 4)), 16, 10).try_cast("int"))
 
 

@@ -3,7 +3,7 @@
 Spark's `from_json` takes a number, an object or an array where a string is due for its text, rounds
 decimals, reads numbers too large as infinity, repairs invalid UTF-8 and ignores what follows a value. So
 strings, decimals and unions are read as variants, which know what they are; and the text is read as the
-first element of an array, with a null behind it, so that what follows the value is no valid JSON or makes
+first element of an array, with a null behind it, so that what follows the value is not valid JSON or makes
 the array longer. An integer may be written as `1.0` or `1e3`: a text that cannot be read is read once more
 with its numbers written out. A property that the schema does not name is left out.
 """
@@ -89,6 +89,6 @@ def _parsed(text: Column, node: JsonNode) -> Column:
         failed = found[CORRUPT].isNotNull() & F.try_parse_json(text).isNotNull()
         return F.when(failed, read_json(plain_numbers(text, negative_zero), node)).otherwise(found)
 
-    # A double keeps the sign of a zero, with which it is no integer.
+    # A double keeps the sign of a zero, with which it is not an integer.
     signed = let(first, lambda found: again(found, "-0.0")) if has_kind(node, _FLOATS) else first
     return let(signed, lambda found: again(found, "-0"))

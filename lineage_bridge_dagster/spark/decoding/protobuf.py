@@ -1,4 +1,4 @@
-"""Protobuf records, read in Python by batches of Arrow: Spark's own reader is no part of its distribution."""
+"""Protobuf records, read in Python by batches of Arrow, since Spark itself does not read them."""
 
 from __future__ import annotations
 

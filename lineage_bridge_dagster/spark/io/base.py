@@ -82,7 +82,7 @@ class TableIOManager(ConfigurableIOManager):
         raise NotImplementedError
 
     def check_other(self, obj: Any, label: str) -> None:
-        """Refuse an output that is no frame."""
+        """Refuse an output that is not a frame."""
         raise NotImplementedError
 
     def load_input(self, context: InputContext) -> Any:

@@ -32,7 +32,7 @@ class IcebergIOManager(TableIOManager):
         return FrameKind.TABLE
 
     def check_other(self, obj: Any, label: str) -> None:
-        """Refuse an output that is no frame."""
+        """Refuse an output that is not a frame."""
         raise LineageBridgeError(
             f"{label} returned a {type(obj).__name__}; this IO manager writes frames of PyArrow, pandas and "
             "Polars.",

@@ -74,7 +74,7 @@ class PySparkIcebergIOManager(TableIOManager):
         return found, None
 
     def check_other(self, obj: Any, label: str) -> None:
-        """Refuse an output that is no DataFrame."""
+        """Refuse an output that is not a DataFrame."""
         from pyspark.sql import DataFrame
 
         if not isinstance(obj, DataFrame):

@@ -183,7 +183,7 @@ class ExpressionReader:
         if kind == "CASE":
             return _first(map(of, range(2, len(children))))
         if kind in _SAME_TYPE or name in _SAME_TYPE:
-            # An OVER's window and a FILTER's condition are no values.
+            # An OVER's window and a FILTER's condition are not values.
             values = 1 if kind in ("OVER", "FILTER", "WITHIN_GROUP") else len(children)
             return _first(map(of, range(values)))
         if name in _ARRAYS_OF_SCALARS:

@@ -371,7 +371,7 @@ public class TreeWriter {
             List types = ((ExtendedSqlRowTypeNameSpec) spec).getFieldTypes();
             int[] fields = new int[names.size()];
             for (int i = 0; i < fields.length; i++) {
-                // Not an identifier: it is no column's name.
+                // Not an identifier: it is not a column's name.
                 fields[i] = call("FIELD", ((SqlIdentifier) names.get(i)).getSimple(),
                     new int[] {write((SqlNode) types.get(i))});
             }

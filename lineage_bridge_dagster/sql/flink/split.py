@@ -1,7 +1,8 @@
 """A text of Flink SQL -> its statements with their positions. Pure.
 
 The rules are those of Flink's lexer: `'...'` with `''` for a quote, `` `...` `` with two backticks for one,
-`-- ...` and `// ...` to the end of the line, `/* ... */`; `/*+` starts a hint, whose content is no comment.
+`-- ...` and `// ...` to the end of the line, `/* ... */`; `/*+` starts a hint, whose content is not a
+comment.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Expression:
 
     Attributes:
         of: Its kind.
-        name: Of the column, field, function, operator or variable; the text of a literal.
+        name: The name of the column, field, function, operator or variable; the text of a literal.
         parts: Expressions in it. Of CASE the results are the parts, its conditions as well.
         source: A column's qualifier; empty without one.
         names: Fields of a STRUCT, parameters of a lambda.

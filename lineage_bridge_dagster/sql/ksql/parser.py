@@ -277,7 +277,7 @@ class _Reader:
         return SqlStatement(kind=kind)
 
     def _create_type(self) -> None:
-        """Note the type that a CREATE TYPE defines; it moves no data, so an unknown one is no error."""
+        """Note the type that a CREATE TYPE defines; it moves no data, so an unknown one is not an error."""
         cursor = self.cursor
         try:
             keeps = cursor.take("IF", "NOT", "EXISTS")

@@ -60,7 +60,7 @@ class Table:
         if name in PSEUDO_COLUMNS:
             return KnownColumn(name, origin)
         if name in WINDOW_BOUNDS:
-            # Of its own window, or that of the query's aggregation: both are computed.
+            # The bounds of its own window, or of the query's aggregation: both are computed.
             return KnownColumn(name, CONSTANT)
         return KnownColumn(name, origin) if self.open else None
 

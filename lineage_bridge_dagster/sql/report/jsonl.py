@@ -118,18 +118,18 @@ def read_lines(raw: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         try:
             value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError:
-            yield {"id": None, "unreadable": f"line {number} is no UTF-8"}
+            yield {"id": None, "unreadable": f"line {number} is not UTF-8"}
         except (ValueError, RecursionError) as error:
             reason = (
                 error.msg if isinstance(error, json.JSONDecodeError) else "too large or nested too deeply"
             )
-            yield {"id": None, "unreadable": f"line {number} is no JSON: {reason}"}
+            yield {"id": None, "unreadable": f"line {number} is not JSON: {reason}"}
         else:
             if isinstance(value, dict):
                 value.pop("unreadable", None)
                 yield value
             else:
-                yield {"id": None, "unreadable": f"line {number} is no JSON object"}
+                yield {"id": None, "unreadable": f"line {number} is not a JSON object"}
 
 
 def _records(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 200_000_000
 _MAX_QUEUE_KIB = 262_144
 
-#: Seconds between two looks at whether a record of a transaction has failed.
+#: Seconds between checks whether a record of a transaction has failed.
 _TICK = 0.1
 
 #: Options of a producer that sends each record by itself: the limit of a topic applies to all records that

@@ -36,9 +36,9 @@ _CONNECT = "__connect.errors."
 _OWN = "__topic_to_iceberg."
 
 VERSION = f"{_OWN}version"
-#: Of a record that was sent again: how often, and which record it first was.
+#: On a record that was sent again: how often, and which record it first was.
 REPLAY = f"{_OWN}replay"
-#: Of the record of a replay: the letter's identity, and where its record is now.
+#: On the record of a replay: the letter's identity, and where its record is now.
 REPLAYED = f"{_OWN}replayed"
 REPLAYED_TO = f"{_OWN}replayed.to"
 

@@ -131,7 +131,7 @@ def counts(decisions: Iterable[Decision]) -> dict[Outcome, int]:
 
 
 def _order(entry: LetterEntry) -> tuple[str, int, int, int]:
-    """Of a partition, the first record comes first, so that the last one of a key wins again."""
+    """Order the records of a partition as they first were, so that the last one of a key wins again."""
     return entry.topic, entry.partition, entry.rank, entry.offset
 
 

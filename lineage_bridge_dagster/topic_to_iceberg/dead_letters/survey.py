@@ -100,7 +100,7 @@ class LetterSurvey:
         letters: by identity; a letter that is stored twice is one.
         replayed: identities of letters that were sent again.
         repeated: stored letters beyond the first of their identity.
-        others: records that are no dead letters of ours.
+        others: records that are not dead letters of ours.
     """
 
     letters: dict[str, LetterEntry] = field(default_factory=dict)

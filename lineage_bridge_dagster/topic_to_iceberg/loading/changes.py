@@ -48,7 +48,7 @@ def with_changes(frame: DataFrame, topic: str, config: TopicLoad, key: Decoder) 
         key: what decoded the keys.
 
     Raises:
-        SuspendedError: the values of a Debezium topic are no envelopes.
+        SuspendedError: the values of a Debezium topic are not envelopes.
     """
     from pyspark.sql import functions as F
 

@@ -132,7 +132,7 @@ def _checked(text: str, build: Any) -> Any:
 
 def _malformed(text: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{text!r} is no column and no transform of one.",
+        f"{text!r} is neither a column nor a transform of one.",
         hint="Write a column, or years, months, days, hours, bucket or truncate of one, such as days(ts), "
         "bucket(16, id) or truncate(4, code).",
     )

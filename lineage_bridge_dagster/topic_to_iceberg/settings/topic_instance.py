@@ -37,7 +37,7 @@ def read_topic_instance(path: Path) -> TopicInstance:
     """Read a `defs.yaml`, with its templates rendered, and the settings that it leaves to the environment.
 
     Raises:
-        ConfigurationError: it is no YAML, has no instance of the component, or sets a wrong value.
+        ConfigurationError: it is not YAML, has no instance of the component, or sets a wrong value.
     """
     fields = component_fields(path, _COMPONENT)
     name = str(fields.get("name") or "")

@@ -16,7 +16,7 @@ class Touch:
 
 
 class Panic:
-    """A library that panics, as PyO3 does: with an error that is no `Exception`."""
+    """A library that panics, as PyO3 does: with an error that is not an `Exception`."""
 
     def __init__(self, *_: Any) -> None:
         raise PanicException

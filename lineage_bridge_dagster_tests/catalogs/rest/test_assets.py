@@ -221,7 +221,7 @@ def test_a_catalog_that_is_turned_off_gets_no_commit_and_fails_no_run(
 
 @pytest.fixture
 def web_page() -> Iterator[str]:
-    """The URL of something that is no catalog."""
+    """The URL of something that is not a catalog."""
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

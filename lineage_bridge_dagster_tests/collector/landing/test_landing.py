@@ -131,7 +131,7 @@ def test_token_that_azure_refuses_is_an_error_without_the_token(
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ftp://host/x", "no landing place"),
+        ("ftp://host/x", "is not a landing place"),
         ("s3:///x", "no bucket"),
         ("https://acme.blob.core.windows.net", "no container"),
         ("https://acme.blob.core.windows.net/c?sv=1&sig=geheim", "holds a token"),

@@ -230,7 +230,7 @@ def test_sink_of_constants_is_made_of_nothing(run: Run, world: FakeConfluent) ->
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        # One sink has a name that is no topic, so that is where the topics come from that the text lacks.
+        # One sink has a name that is not a topic, so that is where the topics come from that the text lacks.
         (
             "INSERT INTO enriched SELECT id FROM lost_view; INSERT INTO orders SELECT id FROM orders",
             {"enriched": ["clicks"], "orders": ["orders"]},

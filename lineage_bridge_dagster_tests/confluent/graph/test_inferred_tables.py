@@ -140,7 +140,7 @@ TABLES: list[tuple[str, dict[str, Json], list[str] | None]] = [
         ["key_a", "key_b", "a", "c"],
     ),
     (
-        "defaults and documentation are no part of a type",
+        "defaults and documentation are not part of a type",
         {"t-key": record(("id", {"type": "int", "connect.default": 0})), "t-value": record(("id", "int"))},
         ["id"],
     ),
@@ -169,12 +169,12 @@ TABLES: list[tuple[str, dict[str, Json], list[str] | None]] = [
     ("Debezium's envelope in JSON Schema", {"t-value": JSON_ENVELOPE}, ["key", "id", "name"]),
     ("Debezium's envelope in Protobuf", {"t-value": PROTO_ENVELOPE}, ["key", "id", "name"]),
     (
-        "before and after alone are no envelope",
+        "before and after alone are not an envelope",
         {"t-value": record(("before", USER), ("after", "User"))},
         ["key", "before", "after"],
     ),
     (
-        "an envelope whose after is no record",
+        "an envelope whose after is not a record",
         {"t-value": record("before", "after", "op")},
         ["key", "before", "after", "op"],
     ),

@@ -125,7 +125,7 @@ def test_a_key_has_the_name_of_its_own_schema(run: Run) -> None:
         avro("orders-value", "id", "customer"),
         avro("enriched-key", "id"),
     )
-    # A key that is no record is the column `key`; the value's `id` is another column.
+    # A key that is not a record is the column `key`; the value's `id` is another column.
     assert columns(found) == {
         "id": {(ORDERS, "key", "identity")},
         "CUSTOMER": {(ORDERS, "customer", "identity")},

@@ -61,7 +61,7 @@ def test_markdown_is_one_comment_with_a_summary_first_and_no_markup_of_others() 
     assert lines[0] == markdown.MARKER
     assert text.count("<!--") == 1
     assert "1 breaks, 1 loses data, 2 gain a column; 1 gap, so there may be more" in text
-    # What is within backticks is no markup.
+    # What is within backticks is not markup.
     outside = "".join(text.split("`")[::2])
     assert "<img" not in outside
     assert "@" not in outside

@@ -64,7 +64,7 @@ CASES = [
     TEXT,
     # Java's strings would be repaired.
     Case(JAVA_TEXT, "bytes", ("é", "é"), BAD, UTF8),
-    # Surrogates, an overlong slash and a cut sequence are no UTF-8 either.
+    # Surrogates, an overlong slash and a cut sequence are not UTF-8 either.
     Case("string", "bytes", ("\U0001f600", "\U0001f600"), b"\xed\xa0\x80", UTF8),
     Case("string", "bytes", ("/", "/"), b"\xc0\xaf", UTF8),
     Case("string", "bytes", ("", ""), b"a\xc3", UTF8),
@@ -96,40 +96,40 @@ CASES = [
         {"type": "array", "items": record("L", sku="bytes", price="bytes")},
         ([{"sku": "a", "price": ONE_CENT}], [{"sku": "a", "price": ONE_CENT}]),
         [{"sku": b"a", "price": number(10**4)}],
-        ".element is not valid UTF-8 or is no decimal(4,2)",
+        ".element is not valid UTF-8 or is not a decimal(4,2)",
     ),
     # Decimals: of 64 bits and more, whose low bits are a number that fits.
-    Case(decimal(9, 2), "bytes", (ONE_CENT, ONE_CENT), number(2**64 - 1), " is no decimal(9,2)"),
-    Case(decimal(9, 2), "bytes", (-ONE_CENT, -ONE_CENT), number(10**9), " is no decimal(9,2)"),
-    Case(decimal(18), "bytes", (Decimal(10**18 - 1),) * 2, number(-(2**64) + 5), " is no decimal(18,0)"),
-    Case(decimal(20, 2), "bytes", (ONE_CENT, ONE_CENT), number(10**20), " is no decimal(20,2)"),
+    Case(decimal(9, 2), "bytes", (ONE_CENT, ONE_CENT), number(2**64 - 1), " is not a decimal(9,2)"),
+    Case(decimal(9, 2), "bytes", (-ONE_CENT, -ONE_CENT), number(10**9), " is not a decimal(9,2)"),
+    Case(decimal(18), "bytes", (Decimal(10**18 - 1),) * 2, number(-(2**64) + 5), " is not a decimal(18,0)"),
+    Case(decimal(20, 2), "bytes", (ONE_CENT, ONE_CENT), number(10**20), " is not a decimal(20,2)"),
     Case(
         decimal(9, 2, name="D", size=12),
         {"type": "fixed", "name": "D", "size": 12},
         (ONE_CENT, ONE_CENT),
         number(2**64 - 1, 12),
-        " is no decimal(9,2)",
+        " is not a decimal(9,2)",
     ),
     Case(
         ["null", decimal(4, 2)],
         ["null", "bytes"],
         (Decimal("99.99"), Decimal("99.99")),
         number(2**64),
-        " is no decimal(4,2)",
+        " is not a decimal(4,2)",
     ),
     Case(
         {"type": "map", "values": ["null", decimal(4, 2)]},
         {"type": "map", "values": ["null", "bytes"]},
         ({"k": None}, {"k": None}),
         {"k": number(2**64)},
-        ".value is no decimal(4,2)",
+        ".value is not a decimal(4,2)",
     ),
     Case(
         ["string", decimal(4, 2)],
         ["string", "bytes"],
         ("x", {"string": "x", "bytes": None}),
         number(2**64),
-        ".bytes is no decimal(4,2)",
+        ".bytes is not a decimal(4,2)",
     ),
     # Connect's default precision.
     Case(decimal(64, 2), "bytes", (ONE_CENT, ONE_CENT), number(10**38), ""),

@@ -193,7 +193,7 @@ _DECIMALS: Cases = [
     ('{"lists": ["AJw=", false]}',
      {"lists": [{_U: _PRICE, _BOTH[1]: None}, {_U: None, _BOTH[1]: False}]}),
     ('{"lists": ["1.56"]}', "in an element"),
-    # Text that is no Base64, or bytes that the column does not hold.
+    # Text that is not Base64, or bytes that the column does not hold.
     ('{"p": "1.56"}', "its field p is a string that is not the Base64 of a decimal(10,2), as the JSON"),
     ('{"p": ""}', "its field p is a string"),
     ('{"p": "A"}', "its field p is a string"),

@@ -95,7 +95,7 @@ def test_record_that_is_no_value_has_an_error(spark: SparkSession) -> None:
     payloads = [start, start + b"\0\x08", start + b"\x02\x04", prefix_of(9) + b"\0", b"{}", b""]
     assert errors(decode(spark, SCHEMAS, *payloads)) == [
         "it ends within the indexes of its message (schema id 2)",
-        "its bytes are no Order (schema id 2)",
+        "its bytes are not Order (schema id 2)",
         "its message is Other, and the table is of Order, the first of the schema (schema id 2)",
         "its schema id 9 is not registered under subject o-value",
         "it begins with 0x7B7D, not with a zero byte and a schema id of four bytes",

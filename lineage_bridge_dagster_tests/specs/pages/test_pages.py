@@ -108,7 +108,7 @@ def test_a_statements_page_shows_its_formatted_sql_and_its_problems() -> None:
         principal="sa-1",
         formatted_sql="INSERT INTO b\nSELECT *\nFROM a",
         parse_error="Encountered | at line 1",
-        warnings=["`x` is no topic that is known"],
+        warnings=["`x` is not a known topic"],
     )
     page = page_of(w, job)
     assert page.splitlines()[0] == "Flink statement copy in env-abc123, reads a, writes b."
@@ -116,7 +116,7 @@ def test_a_statements_page_shows_its_formatted_sql_and_its_problems() -> None:
     assert page.splitlines()[2] == "Phase FAILED, compute pool lfcp-1, runs as sa-1, region us-east-1."
     for text in (
         "Could not parse: Encountered | at line 1.",
-        "Note: `x` is no topic that is known.",
+        "Note: `x` is not a known topic.",
         "| Reads | topic a |",
         "| Writes | topic b |",
     ):

@@ -228,7 +228,7 @@ def test_new_table_has_the_columns_that_were_planned(
 
 
 def test_debezium_topic_without_envelopes_is_refused(spark: SparkSession, database: str) -> None:
-    with pytest.raises(SuspendedError, match="no Debezium envelopes"):
+    with pytest.raises(SuspendedError, match="are not Debezium envelopes"):
         opened(spark, InMemoryTopic(), load_into(database, mode="debezium"), UPSERTS)
 
 

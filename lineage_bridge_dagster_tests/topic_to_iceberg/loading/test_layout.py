@@ -37,7 +37,7 @@ def test_partition_terms(text: str, expected: Term) -> None:
 
 @pytest.mark.parametrize("text", ["", "weeks(ts)", "bucket(id)", "bucket(0, id)", "days(2, ts)", "a, b"])
 def test_what_is_no_term_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no column and no transform"):
+    with pytest.raises(ConfigurationError, match="is neither a column nor a transform"):
         Term.parse(text)
 
 

@@ -35,7 +35,7 @@ TopicSchemas = Mapping[tuple[str, str], RegisteredSchema]
 
 _NO_FIELD = "neither the configuration nor the source's columns tell what it is made of"
 _NO_FIELDS = "no schema is registered, and no other evidence names its fields"
-#: Converters, and Confluent's data formats, of keys and values that are no structs.
+#: Converters, and Confluent's data formats, of keys and values that are not structs.
 _PLAIN = ("string", "bytes", "bytearray", "long", "integer", "double", "float", "short", "boolean", "uuid")
 
 
@@ -68,7 +68,7 @@ def connector_columns(
         config: Its configuration.
         lineage: What it reads and writes, by the same configuration.
         topics: Those of its cluster.
-        schemas: Of the topics that a sink reads, or a source writes.
+        schemas: The schemas of the topics that a sink reads or a source writes.
         tables: Dataset -> the columns that a catalog tells, nested ones as `address.city`.
     """
     frame = _Frame(config, lineage, topics, schemas, tables)
@@ -127,7 +127,7 @@ class _Frame:
         return anything(base) if schema is None else schema_tree(schema, base)
 
     def _is_plain(self, role: str) -> bool:
-        """Whether keys or values are no structs, by the converter or the data format."""
+        """Whether keys or values are not structs, by the converter or the data format."""
         side = "input.data.format" if role == "value" else "input.key.format"
         output = "output.data.format" if role == "value" else "output.key.format"
         name = self.config.get(f"{role}.converter", side, output, f"output.data.{role}.format")

@@ -1,7 +1,7 @@
 """A record on its way through a connector: trees of fields whose leaves know what they are made of.
 
 A source field is named `<owner>.<path>`: `topic:orders.value.address.zip`, `topic:orders.key` for a key that
-is no struct, `postgres://host:5432/db.public.orders.id`.
+is not a struct, `postgres://host:5432/db.public.orders.id`.
 
 A rule of a sink is a function `(config, topic, record) -> columns`: see `sinks`. It walks the trees with
 `leaves`, `at` and `whole`.
@@ -22,8 +22,8 @@ class RecordNode:
     """A field at any level, or a whole key or value.
 
     Attributes:
-        sources: The source fields that a leaf is made of; none for a constant, a clock or metadata. Of an
-            open struct, the fields that it is itself: `at` finds its further fields under them.
+        sources: The source fields that a leaf is made of; none for a constant, a clock or metadata. For
+            an open struct, the fields that it stands for: `at` finds its further fields below them.
         fields: The fields of a struct, in order; None for a leaf. A map is a leaf.
         open: Whether there may be further fields, of unknown names.
         unknown: Why a leaf's sources, or an open struct's fields, are not known; empty if they are.
@@ -79,7 +79,7 @@ class RecordNode:
         return RecordNode(sources, open=True, unknown=self.unknown)
 
     def whole(self) -> RecordNode:
-        """A leaf that is made of all of it, as a column that swallows a struct."""
+        """A leaf that is made of the whole node, such as a column that holds a struct as text."""
         if not self.is_struct:
             return self
         own = RecordNode(self.sources if self.open else frozenset(), unknown=self.unknown)
@@ -105,7 +105,7 @@ class RecordNode:
     def renamed(self, rename: Callable[[str], str | None]) -> RecordNode:
         """The struct with other names for its own fields; a field whose name becomes None is left out.
 
-        Of an open struct, the fields of unknown names stay as they are.
+        In an open struct, fields of unknown names stay as they are.
         """
         fields = {new: node for name, node in self.known.items() if (new := rename(name)) is not None}
         return replace(self, fields=fields) if self.is_struct else self

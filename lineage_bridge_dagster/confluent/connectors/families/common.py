@@ -38,8 +38,9 @@ def keyed(rule: Callable[..., str], prefix: str = "", /, **parts: str) -> KeyedD
     Args:
         rule: Makes the dataset's name of its parts.
         prefix: The start of every key.
-        **parts: Of each part the `key`, `key | older key` for the first that has a value, `key = default`, or
-            `= constant`. In a default and in the value that replaces it, `${topic}` stands for the name.
+        **parts: What each part is read from: `key`, `key | older key` for the first that has a value,
+            `key = default`, or `= constant`. In a default and in the value that replaces it, `${topic}`
+            stands for the name.
     """
     values = key_values(prefix, **parts)
     return lambda config, name="", /: rule(**values(config, name))
@@ -70,7 +71,7 @@ def topic_of(datasets: Callable[[Config], str | Iterable[str]], *keys: str) -> S
 
     Args:
         datasets: Reads their names; empty for one that is not known.
-        keys: Of the topic, the first that has a value; by default `kafka.topic`.
+        keys: The keys that may name the topic; the first that has a value counts. By default `kafka.topic`.
     """
     names = keys or ("kafka.topic", "topic", "kafka.topic.name")
 

@@ -34,7 +34,7 @@ class Capture:
         dataset: A table's dataset.
         listed: The parts of a name in lists, which are the last ones of a path.
         heads: The first parts of all paths, as far as the configuration tells: the databases of SQL Server.
-        heads_listed: Whether lists name the heads, too.
+        heads_listed: Whether lists also name the heads.
         hidden: The number of first parts that topics lack.
         database: What lists may name before a table, and topics do not.
         container: What the first part of a listed name is, which has lists of its own.
@@ -143,7 +143,7 @@ class _CapturedTables:
                 if (path := self._path(name, head)) is not None
             ]
             if not paths:
-                self._warn(f"{pattern} of its table list is no qualified name, so it captures nothing")
+                self._warn(f"{pattern} of its table list is not a qualified name, so it captures nothing")
             if len(paths) > 1 and (expansion.product or len(self._heads) > 1):
                 # Not all of these need to exist.
                 existing = [path for path in paths if self._exists(path)]
@@ -239,7 +239,7 @@ class _CapturedTables:
         return any(routed in self.context.cluster_topics for routed in self.context.routing.route(topic))
 
     def _mark_signals(self) -> None:
-        """A table of signals to the connector is no data."""
+        """A table of signals to the connector is not data."""
         for name in split_patterns(self.context.config.get("signal.data.collection")):
             paths = (self._path(name, head) for head in self._heads)
             self.context.internal += [self._topic(path) for path in paths if path is not None]

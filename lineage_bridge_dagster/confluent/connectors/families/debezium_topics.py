@@ -16,9 +16,9 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import replace_whole
 
 _PACKAGE = "io.debezium.schema."
 _VITESS = "io.debezium.connector.vitess.TableTopicNamingStrategy"
-#: Of a topic's name; Debezium cuts off what is longer.
+#: The longest name of a topic; Debezium truncates longer ones.
 _MOST_CHARS = 249
-#: Splits of a topic's name at a delimiter that names may hold, too.
+#: Splits of a topic's name at a delimiter that may also occur in names.
 _MOST_SPLITS = 500
 _ESCAPE = re.compile(r"_u([0-9a-f]{4})")
 
@@ -33,8 +33,8 @@ class DebeziumTopicNames:
         prefix: Its logical name.
         delimiter: Between the parts of a name.
         strategy: Class of its naming strategy, empty for the default.
-        regex: Of the strategies that rewrite the default name.
-        replacement: Of these.
+        regex: The expression of strategies that rewrite the default name.
+        replacement: What these strategies replace its matches with.
     """
 
     prefix: str

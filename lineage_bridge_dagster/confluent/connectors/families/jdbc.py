@@ -40,7 +40,7 @@ def jdbc(kind: str = "") -> Source:
     """Topics `{topic.prefix}{table}`, with the table's last name part; with a query, the prefix alone.
 
     Args:
-        kind: Of a managed connector's database, which its JDBC URL tells otherwise.
+        kind: The database of a managed connector; by default the JDBC URL tells it.
     """
 
     def source(context: SourceContext) -> Iterator[WrittenTopic]:
@@ -179,7 +179,7 @@ class _Tables:
         usual = self._qualified(("",))[:-1]
         database, name = self.database, ""
         if database is not None and len(database.dialect.path) > 2:
-            # The drivers of some databases name the database, too.
+            # The drivers of some databases also name the database.
             named = database.dialect.across or len(_SEPARATOR.findall(pattern)) > 1
             name = (database.name or _ANY) if named else ""
         any_head = [(_ANY,), *([(name, _ANY)] if name else [])]

@@ -17,7 +17,7 @@ def jdbc(kind: str = "") -> Sink:
     """A table by `table.name.format`, which may name its schema, or its database in MySQL.
 
     Args:
-        kind: Of a managed connector's database, which its JDBC URL tells otherwise.
+        kind: The database of a managed connector; by default the JDBC URL tells it.
     """
 
     def sink(context: SinkContext, topic: str) -> str:

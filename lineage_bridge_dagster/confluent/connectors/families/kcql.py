@@ -50,9 +50,10 @@ class KcqlStatement:
     """One mapping.
 
     Attributes:
-        source: Of a sink a topic, of a source what it reads; `*` for everything.
-        target: Of a source a topic, of a sink what it writes to; `*` for the source's name, empty if omitted.
-        properties: Of its `PROPERTIES` clause.
+        source: The topic that a sink reads, or what a source reads; `*` for everything.
+        target: The topic that a source writes, or what a sink writes to; `*` for the source's name, empty if
+            omitted.
+        properties: Those of its `PROPERTIES` clause.
         fields: The items of its `SELECT`, each a path, perhaps with `AS` and a name.
         ignored: The fields of `IGNORE`.
         keys: The fields of `PK`.
@@ -172,7 +173,7 @@ def source(key: str, dataset: KeyedDataset) -> Source:
     """A source with a statement for each thing that it reads and its topic.
 
     Args:
-        key: Of the statements.
+        key: The key that holds the statements.
         dataset: Names what a statement reads.
     """
 
@@ -192,7 +193,7 @@ def sink(dataset: KeyedDataset, *keys: str) -> Sink:
 
     Args:
         dataset: Names what a statement writes to.
-        *keys: Of the statements, the first that has a value.
+        *keys: The keys that may hold the statements; the first that has a value counts.
     """
 
     def read(context: SinkContext, topic: str) -> list[str]:

@@ -43,9 +43,9 @@ def _dataset(config: Config, database: str, collection: str = "") -> str:
 def mongodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """A change stream of one collection, of a database or of the deployment.
 
-    A collection's topic follows from the configuration. Of a whole database, the collections are those that
+    A collection's topic follows from the configuration. For a whole database, the collections are those that
     the configuration names (in `topic.namespace.map` and in the `$match` of `pipeline`), and those that a
-    topic of the cluster is named for.
+    topic of the cluster is named after.
     """
     config = context.config
     if config.get("heartbeat.interval.ms", default="0") != "0":

@@ -172,7 +172,9 @@ class _Oracle:
                 case [schema, table]:
                     found.append((default, schema, table))
         if not found:
-            self._warn(f"table.inclusion.regex {self._include} is no qualified name, so it captures nothing")
+            self._warn(
+                f"table.inclusion.regex {self._include} is not a qualified name, so it captures nothing"
+            )
         if expansion.product:
             # Not all of these need to exist.
             found = [path for path in found if self._topic(path) in self.context.cluster_topics] or found

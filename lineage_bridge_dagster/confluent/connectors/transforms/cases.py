@@ -40,7 +40,7 @@ class CaseFormat:
     word: Callable[[str], str]
 
     def to(self, other: CaseFormat, name: str) -> str:
-        """Convert a name of this convention, as Guava does; of another one, too."""
+        """Convert a name of this convention, or of any other, as Guava does."""
         if other is self:
             return name
         if self.separator and other.separator:

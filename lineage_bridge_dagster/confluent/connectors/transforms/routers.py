@@ -35,8 +35,8 @@ class Effect:
     """What a transform does.
 
     Attributes:
-        step: To names; None if it leaves them alone.
-        confidence: Of the names after it.
+        step: What it does to names; None if it leaves them alone.
+        confidence: The confidence in the names that it returns.
     """
 
     step: Step | None
@@ -57,7 +57,7 @@ def _regex_router(
     Args:
         regex: The key of the expression.
         replacement: The key of the replacement.
-        syntax: Of both.
+        syntax: The syntax of both.
         keeps_empty: Whether a name stays as it is if it would become empty.
     """
 

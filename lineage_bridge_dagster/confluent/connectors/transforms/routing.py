@@ -48,7 +48,7 @@ class Routing:
         existing: The topics of its cluster.
         links: The transforms.
         warnings: Transforms whose effect is not fully known. Grows while names are routed.
-        confidence: Of the resulting topics.
+        confidence: The confidence in the resulting topics.
     """
 
     existing: ExistingTopics = field(default_factory=ExistingTopics)

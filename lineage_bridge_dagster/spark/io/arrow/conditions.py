@@ -148,7 +148,7 @@ def outside(rows: pa.Table, condition: BooleanExpression, schema: Schema) -> pa.
 
 
 class _Mask(_ConvertToArrowExpression):
-    """A condition as Arrow's, which PyIceberg splits at the dots of names that are no paths."""
+    """A condition as Arrow's, which PyIceberg splits at the dots of names that are not paths."""
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)

@@ -72,7 +72,7 @@ def to_arrow(frame: Any, table: Callable[[], Schema | None], label: str) -> pa.T
             found = _refined(series, found, hint)
         if found is None:
             raise LineageBridgeError(
-                f"Column {name} of {where} is no column of Arrow's: {failure}",
+                f"Column {name} of {where} is not a column of Arrow's: {failure}",
                 hint="Give all its values one type, such as text: frame[column].astype(str).",
             )
         columns[name] = found

@@ -44,7 +44,7 @@ def datastax(table: SinkDataset) -> Iterator[WrittenColumn]:
         return
     match = _QUERY.search(query)
     if match is None:
-        yield from unknown(f"{settings}query is no INSERT with a list of columns")
+        yield from unknown(f"{settings}query is not an INSERT with a list of columns")
         return
     for path, value in zip(match[1].split(","), match[2].split(","), strict=False):
         variable, path = value.strip().lstrip(":").strip('"'), path.strip().strip('"')
@@ -88,7 +88,7 @@ def _mapped(path: str, field: str, record: ConnectRecord) -> WrittenColumn:
 
 @writes("cassandra", "scylladb")
 def by_value(table: SinkDataset) -> Iterable[WrittenColumn]:
-    """The fields of the value, which has those of the key, too: the key only tells the primary key.
+    """The fields of the value, which include those of the key: the key only tells the primary key.
 
     A mapping of ScyllaDB's sink, `topic.{topic}.{keyspace}.{table}.mapping`, is as that of DataStax's.
     """

@@ -75,7 +75,7 @@ def projected(kind: str, listed: str, fields: Mapping[str, RecordNode]) -> Field
     Args:
         kind: `allowlist` or `blocklist`, in any case, or their older names.
         listed: Paths with dots, in which `*` stands for one name and `**` for everything below.
-        fields: Of the structure that the paths start at.
+        fields: The fields of the structure that the paths start at.
     """
     paths = split_list(listed)
     if _is_block(kind):

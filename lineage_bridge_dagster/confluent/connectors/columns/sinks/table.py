@@ -47,7 +47,7 @@ class SinkDataset:
         config: The connector's configuration.
         topic: Named as the connector sees it, after its transforms.
         dataset: Named as its family names it.
-        record: Of the topic, after the transforms.
+        record: The topic's record, after the transforms.
         columns: Those of the dataset, by a catalog; empty if no catalog tells.
     """
 
@@ -98,7 +98,7 @@ def column(path: str, node: RecordNode | None, missing: str = "") -> WrittenColu
     """A column that takes a whole node, with all its fields.
 
     Args:
-        path: Of the column.
+        path: The path of the column.
         node: What it takes; None if the record has no such field.
         missing: Why the column is not known if there is no node.
     """
@@ -128,7 +128,7 @@ def row(node: RecordNode | None, name: Callable[[str], str] = str) -> Iterator[W
 
     Args:
         node: The structure.
-        name: Of a column, by the field's.
+        name: Names a column after its field.
     """
     if node is None:
         return
@@ -145,7 +145,7 @@ def tree(
     Args:
         node: The structure; a leaf is a field of its own if there is a prefix.
         prefix: Path of the structure in the dataset.
-        name: Of a part of the path, by the field's.
+        name: Names a part of the path after its field.
     """
     if node is None:
         return

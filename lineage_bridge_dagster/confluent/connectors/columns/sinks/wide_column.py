@@ -27,7 +27,7 @@ _GOOGLE = "com.google."
 def cells(table: SinkDataset) -> Iterator[WrittenColumn]:
     """A family for each structure of the value, with a column for each of its fields; and the row's key.
 
-    Fields that are no structures go to the default family, if the connector has one.
+    Fields that are not structures go to the default family, if the connector has one.
     """
     config, value = table.config, table.record.value
     yield _row_key(config, table.record.key)
@@ -47,11 +47,11 @@ def cells(table: SinkDataset) -> Iterator[WrittenColumn]:
         elif family:
             yield column(f"{family}.{name}", node)
         elif not google:
-            yield WrittenColumn(name, unknown="a field that is no structure names no column family")
+            yield WrittenColumn(name, unknown="a field that is not a structure names no column family")
 
 
 def _default(table: SinkDataset, google: bool) -> tuple[str, str]:
-    """The family and the column of what is no structure."""
+    """The family and the column of what is not a structure."""
     config = table.config
     if not google:
         return config.get("default.column.family"), config.get("default.column.qualifier")

@@ -30,7 +30,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.sources.topic import (
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema
 
-#: A reference to a field in an expression; `$$` begins a variable, `$` an operator, too.
+#: A reference to a field in an expression; `$$` begins a variable, and `$` may also begin an operator.
 _REFERENCE = re.compile(r"\$(?!\$)([\w.-]+)")
 
 
@@ -130,7 +130,7 @@ def _projected(event: RecordNode, fields: Mapping[str, Any]) -> RecordNode:
 
 
 def _flat(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested fields with dotted names; an expression is no nested field."""
+    """Nested fields with dotted names; an expression is not a nested field."""
     for name, value in fields.items():
         if isinstance(value, Mapping) and not any(key.startswith("$") for key in value):
             yield from _flat(value, f"{prefix}{name}.")

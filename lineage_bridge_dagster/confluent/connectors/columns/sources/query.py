@@ -88,7 +88,7 @@ def _row(query: str, tables: _Tables) -> RecordNode:
         return unknown("its query selects nothing")
     items = scope.expression.selects
     if any(item.is_star for item in items):
-        # Of one table, each column has the name of its field.
+        # A query of one table names each column after its field.
         return anything(tables[0][0]) if len(tables) == 1 and len(items) == 1 else unknown(_STAR)
     fields = {}
     for item in items:
@@ -98,7 +98,7 @@ def _row(query: str, tables: _Tables) -> RecordNode:
 
 
 def _node(item: Any, scope: Any, tables: _Tables, depth: int) -> RecordNode:
-    """What an expression is made of: the columns in it, but for those that only filter."""
+    """What an expression is made of: its columns, except those that only filter."""
     from sqlglot import exp
     from sqlglot.optimizer.scope import Scope
 

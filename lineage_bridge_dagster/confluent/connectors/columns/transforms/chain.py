@@ -97,7 +97,7 @@ def _changed(record: ConnectRecord, name: str, settings: FieldSettings) -> Conne
 
 
 def _not_known(record: ConnectRecord, settings: FieldSettings, reason: str) -> ConnectRecord:
-    """The record without what a transform may have changed: what its class names, else all of it."""
+    """The record without what a transform may have changed: what its class names, else everything."""
 
     def lost(node: RecordNode | None) -> RecordNode | None:
         return None if node is None else replace(node.not_known(reason), open=True)

@@ -81,7 +81,7 @@ def _unwrapped(
     event = record.value
     after = event.at("after") if event is not None else None
     if event is None or after is None:
-        return record  # It is no event, and passes.
+        return record  # It is not an event, and passes.
     row = document(after)
     mode = settings.get("delete.tombstone.handling.mode", "delete.handling.mode")
     rewrites = mode in _REWRITES

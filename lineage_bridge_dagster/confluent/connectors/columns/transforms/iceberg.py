@@ -1,4 +1,4 @@
-"""Apache Iceberg's transforms, which Tabular's sink has, too.
+"""Apache Iceberg's transforms, which Tabular's sink shares.
 
 Source: "SMTs for the Apache Iceberg Sink Connector" and the classes' code.
 """

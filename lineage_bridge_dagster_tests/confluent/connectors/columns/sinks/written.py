@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.sinks import SinkDatase
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 
-#: A value that is no structure, and one whose fields no schema names.
+#: A value that is not a structure, and one whose fields no schema names.
 PRIMITIVE, OPEN = "-", "..."
 
 
