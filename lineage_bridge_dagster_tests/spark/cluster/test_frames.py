@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import psutil
 import pytest
 from pyiceberg.catalog import load_catalog
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster_tests.spark.cluster import on_driver
-from lineage_bridge_dagster_tests.spark_cluster import ClusterDriver
+from lineage_bridge_dagster_tests.spark_cluster import ClusterDriver, SparkCluster
 from lineage_bridge_dagster_tests.spark_session import pyiceberg_properties
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("cluster")]
@@ -16,7 +17,7 @@ ROWS = 20_000
 
 
 def test_frames_are_written_by_executors_and_read_back(
-    cluster_driver: ClusterDriver, spark_catalog: CatalogSettings, database: str
+    cluster_driver: ClusterDriver, spark_cluster: SparkCluster, spark_catalog: CatalogSettings, database: str
 ) -> None:
     assert cluster_driver.run(on_driver.materialize_frames, spark_catalog, database, ROWS)
     catalog = load_catalog("glue", **pyiceberg_properties(spark_catalog))
@@ -28,5 +29,19 @@ def test_frames_are_written_by_executors_and_read_back(
     totals = {row["remainder"]: row["total"] for row in sums}
     assert len(sums) == len(totals)
     assert totals == {n: sum(range(n, ROWS, 7)) for n in range(7)}
-    driver = next(each for each in cluster_driver.status("executors") if each["id"] == "driver")
-    assert driver["totalTasks"] == 0
+    check_executors(cluster_driver, spark_cluster)
+
+
+def check_executors(driver: ClusterDriver, cluster: SparkCluster) -> None:
+    """Check that all tasks ran in executors, which are processes of their own and fetched data remotely."""
+    found = {each["id"]: each for each in driver.status("executors")}
+    executors = cluster.executors()
+    assert found.keys() == {"driver", *executors}
+    pids = {pid for _, pid in executors.values()}
+    assert len(pids) == len({worker for worker, _ in executors.values()}) == 2
+    assert not pids & {driver.pid, *(child.pid for child in psutil.Process(driver.pid).children(True))}
+    assert found["driver"]["totalTasks"] == 0
+    for name in executors:
+        assert found[name]["completedTasks"] > 0
+        assert "Finished task" in cluster.executor_log(driver.application, name)
+    assert sum(stage["shuffleRemoteBytesRead"] for stage in driver.status("stages?status=complete")) > 0
