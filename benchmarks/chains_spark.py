@@ -1,4 +1,4 @@
-"""Time, CPU time and memory to compute chains on Spark and store them as Iceberg tables, step by step.
+"""Time, CPU time and memory to compute chains and store them as Iceberg tables with Spark, step by step.
 
     python benchmarks/chains_spark.py
     python benchmarks/chains_spark.py --tables 1000 100000 --master 'local[4]'

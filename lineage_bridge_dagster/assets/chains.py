@@ -1,4 +1,4 @@
-"""Upstream chains: materializing one computes it on Spark and stores it in the lineage tables."""
+"""Upstream chains: materializing one computes it, and stores it in the lineage tables with Spark."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _write_chains(
     spark = instance.spark(context)
     catalogs = spark.all_catalogs
     catalog = catalogs.writable(catalogs.lineage.name).name
-    context.log.info("Computing the chains of %s on Spark", plural(len(table_ids), "table"))
+    context.log.info("Computing the chains of %s", plural(len(table_ids), "table"))
     started = time.monotonic()
     session = spark.spark_session
     context.log.info("Spark was ready after %.1f s", time.monotonic() - started)

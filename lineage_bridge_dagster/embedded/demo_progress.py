@@ -52,7 +52,7 @@ MILESTONES = (
     Milestone("refresh - Reloaded the definitions", "The discovery is stored; the UI shows its assets", 5),
     Milestone(r"Requesting the lineage of (\d+) table", "The sensor asks for the lineage of {}", 8),
     Milestone(r"Computing the chains of (\d+) table", "The upstream chains of {}: connecting to Spark", 2),
-    Milestone("Spark was ready after", "The upstream chains: computed on Spark and stored", 15),
+    Milestone("Spark was ready after", "The upstream chains: computed, and stored with Spark", 15),
     _PUSHING,
 )
 

@@ -45,7 +45,7 @@ def test_each_step_is_shown_once_with_its_time(demo: Demo) -> None:
     assert demo.at(40, request, request) == [
         "    40 s  The sensor asks for the lineage of 5 tables (about 8 s)"
     ]
-    assert demo.at(41, "upstream_chains - Computing the chains of 5 tables on Spark") == [
+    assert demo.at(41, "upstream_chains - Computing the chains of 5 tables") == [
         "    41 s  The upstream chains of 5 tables: connecting to Spark (about 2 s)"
     ]
 
@@ -57,7 +57,7 @@ def test_one_table_is_not_a_plural(demo: Demo) -> None:
 
 
 def test_step_that_takes_long_is_named_again(demo: Demo) -> None:
-    demo.at(25, "upstream_chains - Computing the chains of 5 tables on Spark")
+    demo.at(25, "upstream_chains - Computing the chains of 5 tables")
     assert demo.at(39) == []
     again = ["    40 s  The upstream chains of the tables: for 15 s now, usually 2 s"]
     assert demo.at(40) == again

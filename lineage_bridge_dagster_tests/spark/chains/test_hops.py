@@ -1,4 +1,4 @@
-"""Chains computed on Spark are those of the pure function."""
+"""Chains as tables are those of the pure function."""
 
 from __future__ import annotations
 
