@@ -323,8 +323,8 @@ def lineage_job(
         selection=AssetSelection.assets(*keys) | AssetSelection.checks_for_assets(names.discovery_key),
         executor_def=in_process_executor,
         description="Reads the topics, computes the chains and stores them with Spark, pushes them to Glue "
-        "and evaluates every check. The nightly schedule runs it for everything, the sensor for tables that need "
-        "it. Tables that are in sync are only read.",
+        "and evaluates every check. The nightly schedule runs it for everything, the sensor for tables that "
+        "need it. Tables that are in sync are only read.",
     )
 
 
