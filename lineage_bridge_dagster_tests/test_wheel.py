@@ -115,6 +115,11 @@ def test_lineage_is_pushed_without_extras(
             "from lineage_bridge_dagster.spark.remote import _opened as o; o(None)",
         ),
         (
+            "openlineage",
+            "the package openlineage",
+            "from lineage_bridge_dagster.openlineage.receivers import receivers as r; r()",
+        ),
+        (
             "polars",
             "the package polars",
             "from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind as F, from_arrow as a; "

@@ -276,7 +276,7 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
                     measured.report = push_report(report, every_table=not config.tables)
         sent = None
         if not config.dry_run:
-            tables = {result.table for result in report.results} if config.tables else None
+            tables = {result.table for result in report.results}
             sent = instance.events.send(context.instance, inventory.discovery, context.log, tables)
         materialized = False
         for event in push_events(

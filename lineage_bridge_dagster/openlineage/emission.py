@@ -88,7 +88,7 @@ class ReceiverReport:
         receiver: Its name.
         dry_run: Whether nothing was sent.
         sent: Events that it took now, ends of runs included.
-        unchanged: Jobs of which it had the event already.
+        unchanged: Jobs of which it had the event already, or that of a later discovery.
         refused: By process (node id), why it did not take its event.
         not_sent: Events that are left for the next time.
         reason: Why.
@@ -182,7 +182,9 @@ def emit(
     if tables is not None and len(tables) <= _FEW:
         found = list(found)
         shards = {shard_of(_job_of(event)) for _, event in found}
-    runs = [_Emission(receiver, kept, shards, dry_run, clock) for receiver in receivers]
+    # A run may have been planned with an older discovery than the one that sent last.
+    as_of = "" if tables is None else discovery.discovered_at or ""
+    runs = [_Emission(receiver, kept, shards, as_of, dry_run, clock) for receiver in receivers]
     seen: set[OpenLineageName] = set()
     for process, event in found:
         if whole:
@@ -214,12 +216,14 @@ class _Emission:
         receiver: Receiver,
         kept: SentEvents,
         shards: Collection[int] | None,
+        as_of: str,
         dry_run: bool,
         clock: Callable[[], datetime],
     ) -> None:
         self.report = ReceiverReport(receiver.name, dry_run)
         self._receiver = receiver
         self._kept = kept
+        self._as_of = as_of
         self._now = iso(clock())
         self._known: Jobs = kept.read(receiver.key, shards)
         self._pool = ThreadPoolExecutor(receiver.at_once, thread_name_prefix="openlineage")
@@ -230,7 +234,8 @@ class _Emission:
     def event(self, process: str, event: Event) -> None:
         job = _job_of(event)
         known, sent = self._known.get(job), Sent(event["run"]["runId"], event["eventType"], self._now)
-        if known is not None and known[:2] == sent[:2]:
+        is_newer = known is not None and bool(self._as_of) and known.at > self._as_of
+        if known is not None and (known[:2] == sent[:2] or is_newer):
             self.report.unchanged += 1
             self.report.at[process] = max(known.at, self.report.at.get(process, ""))
             return

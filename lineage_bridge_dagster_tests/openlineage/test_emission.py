@@ -125,6 +125,17 @@ def test_part_of_the_tables_sends_what_is_upstream_of_them_and_ends_nothing(kept
     assert emit(small.discovery(), [receiver], kept, tables=["unknown"]).receivers[0].unchanged == 0
 
 
+def test_run_with_an_older_discovery_takes_nothing_back(kept: SentFile) -> None:
+    receiver, old = FakeReceiver(), shop()
+    new = shop()
+    set_attributes(new, node(new, "cdc"), connector_class="MySqlCdcSourceV2")
+    emit(new.discovery(), [receiver], kept)
+    receiver.taken()
+    tables = [next(n for n in old.graph.nodes if n.startswith("aws:"))]
+    assert emit(old.discovery(), [receiver], kept, tables=tables).ok
+    assert receiver.taken() == []
+
+
 def refuse(*jobs: str) -> Callable[[Event], None]:
     def fail(event: Event) -> None:
         if event["job"]["name"] in jobs:
