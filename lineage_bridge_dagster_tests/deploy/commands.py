@@ -1,18 +1,21 @@
-"""Whether Dagster's programs accept a command, without running it."""
+"""Whether the programs of a deployment accept a command, without running it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 from dagster._cli import create_dagster_cli
 from dagster._daemon.cli import create_dagster_daemon_cli
 from dagster_webserver.cli import create_dagster_webserver_cli
 
-_PROGRAMS = {
+from lineage_bridge_dagster.cli.main import main
+
+_PROGRAMS: dict[str, Callable[[], click.Command]] = {
     "dagster": create_dagster_cli,
     "dagster-daemon": create_dagster_daemon_cli,
     "dagster-webserver": create_dagster_webserver_cli,
+    "lineage-bridge": lambda: main,
 }
 
 

@@ -106,9 +106,9 @@ def test_compose_file_fits_its_specification() -> None:
         "lineage-bridge:0.2.0"
     }
     assert not [service["image"] for service in services.values() if service["image"].endswith(":latest")]
-    # Only webservers can be reached, and only from this machine, where a proxy asks who comes.
+    # What serves pages can be reached, and only from this machine, where a proxy asks who comes.
     published = {name: service["ports"] for name, service in services.items() if "ports" in service}
-    assert published.keys() == {"webserver", "webserver-read-only"}
+    assert published.keys() == {"webserver", "webserver-read-only", "metrics"}
     assert all(port.startswith("127.0.0.1:") for ports in published.values() for port in ports)
     assert "--read-only" in services["webserver-read-only"]["command"]
 
@@ -137,4 +137,5 @@ def test_commands_of_the_containers_are_accepted_by_dagster(monkeypatch: pytest.
         "dagster-daemon run",
         "dagster-webserver",
         "dagster-webserver",
+        "lineage-bridge metrics",
     ]

@@ -113,21 +113,6 @@ def test_runs_of_a_code_server_in_another_container_are_forked_too(aws: Any, tmp
         assert instance.run_launcher._grpc_locations == {"lineage_bridge_dagster"}
 
 
-def test_state_that_another_process_has_stored_is_seen_after_the_folder_was_listed(
-    aws: Any, tmp_path: Path
-) -> None:
-    """A refresh lists old versions to remove them; without the option its process would see no new one."""
-    (tmp_path / "stored").write_text("a discovery")
-    with _load(_file(), tmp_path / "home") as instance:
-        storage = instance.defs_state_storage
-        assert isinstance(storage, UPathDefsStateStorage)
-        storage.upload_state_from_path("Component", "first", tmp_path / "stored")
-        assert [path.name for path in (storage.base_path / "Component").iterdir()] == ["first"]
-        aws.put_object(Bucket="lineage-bridge-dagster", Key="defs_state/Component/second", Body=b"newer")
-        storage.download_state_to_path("Component", "second", tmp_path / "read")
-    assert (tmp_path / "read").read_text() == "newer"
-
-
 def test_storage_and_workspace_take_all_from_variables_that_the_example_lists() -> None:
     listed = set(re.findall(r"^([A-Z_]+)=", (DEPLOY / "example.env").read_text(), re.MULTILINE))
     used = {
