@@ -6,7 +6,7 @@ To bring the page up to date: `python -m lineage_bridge_dagster_tests.reference`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -47,33 +47,40 @@ field. Names of an instance that has a `name` begin with it: `eu_push`.
 def page() -> str:
     """The text of the page."""
     with TemporaryDirectory() as folder:
-        built = [(component, _definitions(component, Path(folder))) for component in _COMPONENTS]
+        definitions = built(Path(folder))
     sections = [_INTRO]
     for component in _COMPONENTS:
-        rows = list(_settings(component, ()))
         sections.append(f"## Settings of {component.__name__}\n")
-        sections.append(_table(("field", "variable", "meaning"), rows))
+        sections.append(_table(("field", "variable", "meaning"), settings(component)))
     sections.append("## Parameters in Glue\n")
     sections.append("[What lands in Glue](glue.md) has examples.\n")
-    sections.append(_table(("parameter", "meaning"), _parameters()))
+    sections.append(_table(("parameter", "meaning"), parameters()))
     sections.append("## Metadata keys\n")
-    sections.append(_table(("key", "type"), _metadata()))
+    sections.append(_table(("key", "type"), metadata()))
     sections.append("## Checks\n")
-    sections.append(_table(("check", "component", "passes if"), _checks(built)))
+    sections.append(_table(("check", "component", "passes if"), checks(definitions)))
     sections.append("## Jobs, schedules and sensors\n")
-    sections.append(_table(("name", "kind", "component", "what it does"), _jobs(built)))
+    sections.append(_table(("name", "kind", "component", "what it does"), jobs(definitions)))
     sections.append("## Metrics\n")
     sections.append(
         "Of `lineage-bridge metrics`; see [Monitoring](monitoring.md). A summary has `_count` and `_sum`.\n"
     )
-    sections.append(_table(("metric", "type", "labels", "meaning"), _metrics()))
+    sections.append(_table(("metric", "type", "labels", "meaning"), metrics()))
     return "\n".join(sections)
 
 
-def _settings(section: type[YamlSection], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+Built = Sequence[tuple[type[YamlSection], Definitions]]
+
+
+def built(folder: Path) -> Built:
+    """The components, each with definitions that have everything that it can define."""
+    return [(component, _definitions(component, folder)) for component in _COMPONENTS]
+
+
+def settings(section: type[YamlSection], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for name, field in section.model_fields.items():
         if (inner := section_of(section, name)) is not None:
-            yield from _settings(inner, (*path, name))
+            yield from settings(inner, (*path, name))
         else:
             found = variable(path, name, field)
             yield (
@@ -83,14 +90,14 @@ def _settings(section: type[YamlSection], path: tuple[str, ...]) -> Iterator[tup
             )
 
 
-def _parameters() -> Iterator[tuple[str, ...]]:
+def parameters() -> Iterator[tuple[str, ...]]:
     table = (DOCS / "glue.md").read_text().partition("| parameter | meaning | example |\n")[2]
     for row in table.partition("\n\n")[0].splitlines()[1:]:
         name, meaning, _ = row.strip("|").split(" | ")
         yield name.strip(), meaning.replace(": see below", "")
 
 
-def _metadata() -> list[tuple[str, ...]]:
+def metadata() -> list[tuple[str, ...]]:
     assert collector_metadata  # Its set is one of the subclasses.
     # Several sets may have one key, as that of an outcome.
     return sorted(
@@ -137,10 +144,7 @@ def _definitions(component: type[YamlSection], folder: Path) -> Definitions:
             return definitions
 
 
-_Built = Iterable[tuple[type[YamlSection], Definitions]]
-
-
-def _checks(built: _Built) -> list[tuple[str, ...]]:
+def checks(built: Built) -> list[tuple[str, ...]]:
     rows = set()
     for component, definitions in built:
         graph = definitions.get_repository_def().asset_graph
@@ -149,7 +153,7 @@ def _checks(built: _Built) -> list[tuple[str, ...]]:
     return sorted(rows)
 
 
-def _jobs(built: _Built) -> list[tuple[str, ...]]:
+def jobs(built: Built) -> list[tuple[str, ...]]:
     rows = set()
     for component, definitions in built:
         repository = definitions.get_repository_def()
@@ -166,7 +170,7 @@ def _jobs(built: _Built) -> list[tuple[str, ...]]:
     return sorted(rows)
 
 
-def _metrics() -> Iterator[tuple[str, ...]]:
+def metrics() -> Iterator[tuple[str, ...]]:
     for family in FAMILIES:
         name = family.name if family.type == "summary" else family.series[0]
         yield f"`{name}`", family.type, ", ".join(f"`{label}`" for label in family.labels), family.help

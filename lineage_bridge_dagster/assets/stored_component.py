@@ -85,7 +85,7 @@ class StoredComponent(StateBackedComponent, YamlSection):
         """What to report where the stored state could not be fetched."""
         text = f"{type(error).__name__}: {first_line(error)}"
         return LineageBridgeError(
-            f"It cannot be fetched: {text}.",
+            f"It cannot be fetched: {text.rstrip('.')}.",
             hint="Check defs_state_storage in dagster.yaml, and that this process may read there.",
         )
 

@@ -161,7 +161,7 @@ class StateStore:
         folder = state_folder(self._storage, self._key)
         text = f"{type(error).__name__}: {first_line(error)}"
         return UnreachableStateError(
-            f"Version {version} of {folder or self._key} cannot be fetched: {text}.",
+            f"Version {version} of {folder or self._key} cannot be fetched: {text.rstrip('.')}.",
             hint="Check defs_state_storage in dagster.yaml, and that this process may read there. Nothing is "
             "discovered until then, as that would replace what cannot be read.",
         )
