@@ -29,6 +29,7 @@ class StoredFormat:
         key: Where its version stands.
         place: Where it is stored.
         upgrade: What becomes of an older one.
+        back: What to do with a newer one to go on with this version, as a clause.
     """
 
     name: str
@@ -36,6 +37,7 @@ class StoredFormat:
     key: str
     place: str
     upgrade: str
+    back: str
 
     def check(self, found: object, where: str) -> int:
         """Return the version of a stored one; one that carries none has the first.
@@ -60,13 +62,14 @@ class StoredFormat:
             )
         if version > self.version:
             raise NewerFormatError(
-                f"{where}: {self.name} has format {version}, and this version of lineage-bridge-dagster "
+                f"{where} has format {version} of {self.name}, and this version of lineage-bridge-dagster "
                 f"reads formats up to {self.version}.",
-                hint="Install the version that stored it, or a newer one. To go back for good, run: "
-                "lineage-bridge migrate --to-this-version",
+                hint=f"Install the version that stored it, or a newer one. To go back for good, {self.back}.",
             )
         return version
 
+
+_GO_BACK = "run: lineage-bridge migrate --to-this-version"
 
 DISCOVERY = StoredFormat(
     "the stored discovery",
@@ -74,6 +77,7 @@ DISCOVERY = StoredFormat(
     "format",
     "defs_state_storage in dagster.yaml",
     "read as it is; the next refresh stores the current format",
+    _GO_BACK,
 )
 LOADED_TOPICS = StoredFormat(
     "the stored list of topics",
@@ -81,6 +85,7 @@ LOADED_TOPICS = StoredFormat(
     "format",
     "defs_state_storage in dagster.yaml",
     "read as it is; `dg utils refresh-defs-state` stores the current format",
+    _GO_BACK,
 )
 CURSOR = StoredFormat(
     "the sensor's cursor",
@@ -88,6 +93,7 @@ CURSOR = StoredFormat(
     "version",
     "Dagster's schedule storage",
     "starts over: what was pushed is read from the materializations",
+    "nothing is to be done: it starts over",
 )
 LINEAGE_TABLES = StoredFormat(
     "the lineage tables",
@@ -95,6 +101,7 @@ LINEAGE_TABLES = StoredFormat(
     "lineage_bridge.format",
     "the namespace of the lineage tables",
     "the next write adds and removes columns",
+    "name another namespace, or drop the tables: they are written anew",
 )
 TOPIC_TABLE = StoredFormat(
     "a table that topic_to_iceberg loads",
@@ -102,6 +109,7 @@ TOPIC_TABLE = StoredFormat(
     "topic_to_iceberg.format",
     "the table's properties and snapshots",
     "loaded as it is",
+    "name another table, which is loaded from the beginning of its topic",
 )
 MARK = StoredFormat(
     "what the collector keeps beside its mark",
@@ -109,6 +117,7 @@ MARK = StoredFormat(
     "version",
     "beside the mark",
     "read as it is; the next extract stores the current format",
+    "remove the file: the next extract then reports no deletions",
 )
 
 METRICS = StoredFormat(

@@ -42,6 +42,7 @@ def current() -> Interface:
         "variables": [row[1] for component, _ in built for row in reference.settings(component)],
         "parameters in Glue": [row[0] for row in reference.parameters()],
         "metadata keys": [row[0] for row in reference.metadata()],
+        "metrics": [row[0] for row in reference.metrics()],
         "asset checks": [row[0] for row in reference.checks(built)],
         "jobs, schedules and sensors": [row[0] for row in reference.jobs(built)],
         "asset keys": _one_of_each_kind(

@@ -190,7 +190,7 @@ def test_a_state_of_a_newer_version_is_refused_and_kept(
     _newer_format(path)
     definitions = load()
     for text in (_explanation(definitions), str(_tick(instance, definitions).skip_reason)):
-        assert "has format 9, and this version of lineage-bridge-dagster reads formats up to 1" in text
+        assert "has format 9 of the stored discovery, and this version of lineage-bridge-dagster" in text
         assert "lineage-bridge migrate" in text
     assert not _tick(instance, definitions).run_requests
     refresh = definitions.get_repository_def().get_job("refresh")

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.cli.impact import impact
 from lineage_bridge_dagster.cli.init import init
 from lineage_bridge_dagster.cli.local import local_command
 from lineage_bridge_dagster.cli.metrics import metrics
+from lineage_bridge_dagster.cli.migrate import migrate
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
 from lineage_bridge_dagster.cli.setup import setup
@@ -67,5 +68,6 @@ for _command in (
     setup,
     doctor,
     metrics,
+    migrate,
 ):
     main.add_command(_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,13 @@ from pyiceberg.expressions import EqualTo
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.formats import NewerFormatError
 from lineage_bridge_dagster.lineage.chains import chains_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.ids import flink_job_id
 from lineage_bridge_dagster.lineage.model import Edge, Graph
 from lineage_bridge_dagster.spark.chains import computed
+from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
 from lineage_bridge_dagster.spark.chains.records_update import RecordsUpdate
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.chains.write_note import TableVersion
@@ -32,6 +35,7 @@ from lineage_bridge_dagster_tests.spark.graphs import (
     world,
 )
 from lineage_bridge_dagster_tests.spark_session import duckdb_reader, pyiceberg_properties
+from lineage_bridge_dagster_tests.upgrade import V0_1_0
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -145,19 +149,30 @@ def test_edges_table_has_the_inputs_of_each_output(
     assert [row.dst_id for row in readers] == [topic_id(ENV, CLUSTER, "one")]
 
 
-def test_tables_of_another_version_get_the_columns_of_this_one(spark: SparkSession, database: str) -> None:
+def test_tables_of_an_older_version_get_the_columns_of_this_one(spark: SparkSession, database: str) -> None:
+    """Version 0.1.0 wrote these."""
     discovery = with_inputs()
-    write_lineage(spark, discovery, None, "glue", database)
+    older = json.loads((V0_1_0 / "lineage_tables.json").read_text())
+    for table, columns in older.items():
+        listed = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
+        spark.sql(f"CREATE TABLE {quoted('glue', database, table)} ({listed}) USING iceberg")
     edges = quoted("glue", database, "edges")
-    columns = spark.table(edges).columns
     spark.sql(f"ALTER TABLE {edges} ADD COLUMN content bigint")
-    spark.sql(f"ALTER TABLE {edges} DROP COLUMN inputs")
-    spark.sql(f"DELETE FROM {edges}")  # noqa: S608 - quoted
-    assert "inputs" not in spark.table(edges).columns
     write_lineage(spark, discovery, None, "glue", database)
-    assert spark.table(edges).columns == columns
+    for table, columns in COLUMNS.items():
+        assert spark.table(quoted("glue", database, table)).columns == [name for name, _, _ in columns]
     assert spark.table(edges).where("array_contains(inputs, 'b')").count() == 1
     assert spark.table(edges).count() == len(discovery.graph.edges)
+
+
+def test_tables_of_a_newer_version_are_refused_and_stay(spark: SparkSession, database: str) -> None:
+    write_lineage(spark, world(1), None, "glue", database)
+    nodes = quoted("glue", database, "nodes")
+    spark.sql(f"ALTER TABLE {nodes} SET TBLPROPERTIES ('lineage_bridge.format' = '9')")
+    spark.sql(f"ALTER TABLE {nodes} ADD COLUMN owner string")
+    with pytest.raises(NewerFormatError, match=r"nodes has format 9 of the lineage tables"):
+        write_lineage(spark, world(2), None, "glue", database)
+    assert "owner" in spark.table(nodes).columns
 
 
 def test_table_without_upstream_has_no_rows(spark: SparkSession, database: str) -> None:
