@@ -126,6 +126,7 @@ METRICS = StoredFormat(
     "version",
     "Dagster's run storage",
     "counting goes on from them",
+    "delete lineage_bridge:metrics from its table kvs: counting starts over",
 )
 
 EVERY_FORMAT = (DISCOVERY, LOADED_TOPICS, CURSOR, LINEAGE_TABLES, TOPIC_TABLE, MARK, METRICS)

@@ -6,12 +6,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import wrap
 
 import click
 
@@ -50,10 +48,8 @@ def current() -> Interface:
             for _, definitions in built
             for key in definitions.get_repository_def().asset_graph.get_all_asset_keys()
         ),
-        "commands": [name.replace(" ", ".") for name in commands],
-        "options": [
-            f"{name.replace(' ', '.')}:{each}" for name, options in commands.items() for each in options
-        ],
+        "commands": commands,
+        "options": [f"{name} {each}" for name, options in commands.items() for each in options],
         "exit codes": [
             f"failed={LineageBridgeError.exit_code}",
             f"failed={EXIT_FAILED}",
@@ -63,7 +59,7 @@ def current() -> Interface:
         "columns of the lineage tables": [
             f"{table}.{name}" for table, columns in COLUMNS.items() for name, _, _ in columns
         ],
-        "formats": [f"{each.name.replace(' ', '_')}={each.version}" for each in EVERY_FORMAT],
+        "formats": [f"{each.name}={each.version}" for each in EVERY_FORMAT],
         "options of a push": PushSettings.model_fields,
     }
     return {kind: {name.strip("`") for name in names} - {""} for kind, names in found.items()}
@@ -78,24 +74,15 @@ def recorded() -> Interface:
         if line and not line.startswith(" "):
             names = found.setdefault(line.rstrip(":"), set())
         else:
-            names |= set(line.split())
+            names.add(line.strip())
     return found
 
 
 def text(interface: Interface) -> str:
     lines = [f"# Names that are an interface; to add new ones: {HOW_TO_ADD}"]
     for kind, names in sorted(interface.items()):
-        lines += [
-            f"{kind}:",
-            *wrap(
-                " ".join(sorted(names)),
-                110,
-                initial_indent="  ",
-                subsequent_indent="  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            ),
-        ]
+        # One on each line, so that two branches can each add some.
+        lines += [f"{kind}:", *(f" {name}" for name in sorted(names))]
     return "\n".join(lines) + "\n"
 
 
@@ -115,7 +102,7 @@ def _commands(command: click.Command, path: str) -> Iterator[tuple[str, list[str
 def _one_of_each_kind(keys: Iterable[str]) -> list[str]:
     """The first key of those that have the same first part and as many parts."""
     kinds = groupby(sorted(keys), key=lambda key: (key.split("/")[0], key.count("/")))
-    return [re.sub(r"\s", "_", next(group)) for _, group in kinds]
+    return [next(group) for _, group in kinds]
 
 
 if __name__ == "__main__":
