@@ -1,12 +1,13 @@
 """The names that users write down: in YAML, selections, alerts, scripts, queries and dashboards.
 
-`interface.txt` lists those that the last version had. A new name is added to it by
+`interface.txt` lists those that a version has. Before a release, new ones are added to it by
 `python -m lineage_bridge_dagster_tests.interface`, which never removes one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,7 @@ from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
 from lineage_bridge_dagster_tests import reference
 
 FILE = Path(__file__).with_suffix(".txt")
+VERSION = f"version {metadata.version('lineage-bridge-dagster')}"
 HOW_TO_ADD = "python -m lineage_bridge_dagster_tests.interface"
 
 Interface = Mapping[str, set[str]]
@@ -79,7 +81,7 @@ def recorded() -> Interface:
 
 
 def text(interface: Interface) -> str:
-    lines = [f"# Names that are an interface; to add new ones: {HOW_TO_ADD}"]
+    lines = [f"# The names of {VERSION}; to add new ones: {HOW_TO_ADD}"]
     for kind, names in sorted(interface.items()):
         # One on each line, so that two branches can each add some.
         lines += [f"{kind}:", *(f" {name}" for name in sorted(names))]

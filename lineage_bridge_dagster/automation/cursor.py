@@ -124,6 +124,8 @@ class Cursor(BaseModel):
     foreign: dict[str, str] = Field(default_factory=dict)
     #: A hash of the tables that Glue lacks, with their checks' outcomes, as they were reported last.
     absent: str = ""
+    #: The code servers that evaluated the last ticks, the last one last.
+    servers: list[str] = Field(default_factory=list)
     #: Tables of the loaded state.
     tables: int = Field(0, ge=0)
     totals: TickTotals = Field(default_factory=TickTotals)

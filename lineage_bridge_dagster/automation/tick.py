@@ -15,11 +15,13 @@ A list that cannot be read changes nothing. Tables disappear only through a refr
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from logging import Logger
+from uuid import uuid4
 
 from lineage_bridge_dagster.automation.cursor import Cursor, backoff
 from lineage_bridge_dagster.automation.dagster_client import DagsterClient
@@ -41,6 +43,12 @@ from lineage_bridge_dagster.formats import NewerFormatError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.text import clock_time, first_few, plural, sentence
+
+#: This process among all that evaluate the sensor: a code server, until it reloads by a restart.
+SERVER = f"{socket.gethostname()}/{uuid4().hex[:6]}"
+
+#: Code servers that a cursor remembers.
+_SERVERS = 3
 
 #: Tables that Glue lacks whose checks a tick records.
 MAX_ABSENT = 500
@@ -67,10 +75,12 @@ class Tick:
     sweep: SweepSettings = field(default_factory=SweepSettings)
     #: Measures the budget.
     timer: Callable[[], float] = time.monotonic
+    server: str = SERVER
 
     def run(self, cursor: Cursor) -> TickResult:
         began = self.timer()
         result = TickResult(cursor)
+        self._report_servers(result)
         latest = self.dagster.latest_version()
         is_newer = latest is not None and latest != self.loaded.version
         if is_newer and self._reload(result):
@@ -90,6 +100,17 @@ class Tick:
         self._sweep(result, Sweep(self.sweep, self.loaded, self.dagster, self.log, now, out_of_time))
         self._watch(result, self.loaded.discovery, began)
         return result
+
+    def _report_servers(self, result: TickResult) -> None:
+        """Report a second code server behind the address of the first; a replaced one never returns."""
+        known = result.cursor.servers
+        if self.server in known[:-1] and known[-1] != self.server:
+            result.note(
+                self.log,
+                f"two code servers take turns behind this code location, {self.server} and {known[-1]}, and "
+                "each loads new tables for itself alone, so that they come and go in the UI. Run one of them",
+            )
+        result.cursor.servers = [*(each for each in known if each != self.server), self.server][-_SERVERS:]
 
     def _out_of_time(self, began: float) -> bool:
         return self.timer() - began >= self.budget_seconds

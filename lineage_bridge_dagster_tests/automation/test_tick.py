@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from dagster import AssetKey
@@ -13,9 +14,11 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation import missing_pushes
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.loaded import loaded_tables
+from lineage_bridge_dagster.automation.state import DamagedStateError, UnreachableStateError
 from lineage_bridge_dagster.automation.watched_lists import GLUE, TABLEFLOW, ListScope
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.formats import NewerFormatError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.specs.translator import LineageTranslator
@@ -412,3 +415,40 @@ def test_settings_that_cannot_be_read_stop_neither_the_lists_nor_the_tick() -> N
     assert not result.pushes
     assert "The secret 'keys' could not be read" in result.skip_reason
     assert h.lists.read
+
+
+def test_two_code_servers_that_take_turns_are_reported() -> None:
+    """One that is replaced, as at each reload by a restart, never comes back."""
+    harness = up_to_date()
+    for server, reported in (
+        ("b", False),
+        ("b", False),
+        ("c", False),
+        ("b", True),
+        ("c", True),
+        ("c", False),
+    ):
+        harness.server = f"host/{server}"
+        assert ("two code servers" in " ".join(harness.tick().notes)) is reported
+
+
+def test_a_state_that_cannot_be_loaded_is_waited_for_or_replaced() -> None:
+    """A server may have none, because it started so, or an older one."""
+    for harness in (Harness(None), up_to_date()):
+        harness.dagster.latest = "v9"
+        harness.loaded = replace(harness.loaded, version=harness.loaded.version or "v9")
+        harness.dagster.reload_error = LineageBridgeError("cannot be loaded")
+        for error in (UnreachableStateError("the bucket is away"), NewerFormatError("of a newer version")):
+            harness.dagster.state_error = error
+            result = harness.tick()
+            assert result.refresh is None
+            assert str(error) in " ".join(result.notes)
+        harness.dagster.state_error = DamagedStateError("cut short")
+        refresh = harness.tick().refresh
+        assert refresh is not None
+        assert "cut short" in refresh.reason
+    started_without = Harness(None)
+    started_without.loaded = replace(started_without.loaded, version="v1")
+    started_without.dagster.latest = "v1"
+    assert started_without.tick().refresh is None
+    assert started_without.dagster.reloads == 1

@@ -107,6 +107,7 @@ class Harness:
         self.budget = 20.0
         self.spent = 0.0
         self.sweep = SweepSettings()
+        self.server = "host/a"
         self.update: Update = lambda _discovery, _scopes: None
         self.load(w, version)
 
@@ -131,6 +132,7 @@ class Harness:
             clock=lambda: self.now,
             timer=self._timer,
             sweep=self.sweep,
+            server=self.server,
         )
         # Dagster stores the cursor as text.
         cursor, warning = Cursor.read(self.cursor.write())
