@@ -122,7 +122,7 @@ def materialize_tables(
     for asset in assets:
         result = results[asset.node.node_id]
         outcomes[str(result.status)] += 1
-        if is_settled(result, asset.node):
+        if is_in_sync(result, asset.node):
             chain = chain_for(inventory, asset.node.node_id)
             yield MaterializeResult(
                 asset_key=asset.key,
@@ -151,7 +151,7 @@ def materialize_tables(
         raise push_failure(failed, counts)
 
 
-def is_settled(result: TableResult, table: Node) -> bool:
+def is_in_sync(result: TableResult, table: Node) -> bool:
     """Whether a table has the wanted lineage, or takes none: then it stays here and in the lineage tables."""
     stays_here = result.status is PushStatus.SKIPPED and IcebergTableNode.of(table).not_writable
     return result.status in GOOD or bool(stays_here)

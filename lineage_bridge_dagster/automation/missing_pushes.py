@@ -112,7 +112,7 @@ class MissingPushes:
         """Request the tables that are in no run and past their backoff."""
         cursor, now = result.cursor, self.now
         in_flight = self.dagster.in_flight()
-        due: list[tuple[str, LoadedTable, Attempt]] = []
+        requested: list[tuple[str, LoadedTable, Attempt]] = []
         in_runs = 0
         waiting: list[float] = []
         for key, (table, wanted) in sorted(outdated.items()):
@@ -129,21 +129,21 @@ class MissingPushes:
                 continue
             count = last.count + 1 if last else 1
             attempt = Attempt(wanted=wanted, count=count, not_before=now + backoff(count), since=since)
-            due.append((key, table, attempt))
-        for key, _, attempt in due:
+            requested.append((key, table, attempt))
+        for key, _, attempt in requested:
             cursor.attempts[key] = attempt
-        for start in range(0, len(due), MAX_TABLES_A_RUN):
-            part = due[start : start + MAX_TABLES_A_RUN]
+        for start in range(0, len(requested), MAX_TABLES_A_RUN):
+            part = requested[start : start + MAX_TABLES_A_RUN]
             text = "\n".join(f"{key} {attempt.wanted} {attempt.count}" for key, _, attempt in part)
             keys = tuple(asset for _, table, _ in part for asset in (table.chain_key, table.key))
             run_key = f"{self.loaded.version[:8]}:{short_digest(text)}:{int(now // 60)}"
             result.pushes.append(PushRequest(run_key, keys, len(part)))
-        if due:
-            retries = sum(attempt.count > 1 for _, _, attempt in due)
-            names = first_few([table.name for _, table, _ in due])
+        if requested:
+            retries = sum(attempt.count > 1 for _, _, attempt in requested)
+            names = first_few([table.name for _, table, _ in requested])
             runs = plural(len(result.pushes), "run")
             self.log.info(
-                f"Requesting the lineage of {plural(len(due), 'table')} in {runs}: {names}."
+                f"Requesting the lineage of {plural(len(requested), 'table')} in {runs}: {names}."
                 + (f" {retries:,} of them again: the last run did not update them." if retries else "")
             )
         if in_runs:

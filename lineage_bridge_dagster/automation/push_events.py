@@ -10,7 +10,7 @@ from lineage_bridge_dagster.assets.chains import chain_for
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.table_commits import last_commits
 from lineage_bridge_dagster.assets.tables import (
-    is_settled,
+    is_in_sync,
     observation_metadata,
     table_metadata,
     wanted_version,
@@ -54,8 +54,8 @@ def push_events(
     for result in report.results:
         if result.table in materialized or result.table not in key_of:
             continue
-        settled = is_settled(result, instance.inventory.view.graph.nodes[result.table])
-        if named or (result.status is PushStatus.UPDATED if settled else True):
+        in_sync = is_in_sync(result, instance.inventory.view.graph.nodes[result.table])
+        if named or (result.status is PushStatus.UPDATED if in_sync else True):
             yield AssetObservation(
                 key_of[result.table],
                 description="A dry run: nothing was written." if report.dry_run else None,
@@ -81,7 +81,7 @@ def _materializations(
     good = [
         result
         for result in report.results
-        if result.table in inventory.key_of and is_settled(result, nodes[result.table])
+        if result.table in inventory.key_of and is_in_sync(result, nodes[result.table])
     ]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
     wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}

@@ -218,9 +218,9 @@ class Sweep:
             description=lost or "The lineage that was pushed is there again.",
         )
 
-    def _request(self, result: TickResult, due: Sequence[LoadedTable]) -> None:
-        for start in range(0, len(due), MAX_TABLES_A_RUN):
-            part = due[start : start + MAX_TABLES_A_RUN]
+    def _request(self, result: TickResult, tables: Sequence[LoadedTable]) -> None:
+        for start in range(0, len(tables), MAX_TABLES_A_RUN):
+            part = tables[start : start + MAX_TABLES_A_RUN]
             digest = short_digest("\n".join(table.key.to_user_string() for table in part))
             run_key = f"repair:{digest}:{int(self.now // 60)}"
             keys = tuple(table.key for table in part)

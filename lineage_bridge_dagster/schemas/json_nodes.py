@@ -64,7 +64,7 @@ class Property:
     schemas: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     @property
-    def is_due(self) -> bool:
+    def must_occur(self) -> bool:
         """Whether an object must have it, and not null."""
         return self.required and not self.node.nullable
 
@@ -119,7 +119,7 @@ class JsonNode:
                         types.field(
                             each.name,
                             each.node.type(types.joined(path, each.name)),
-                            required=each.is_due,
+                            required=each.must_occur,
                             doc=each.doc,
                         )
                         for each in self.properties

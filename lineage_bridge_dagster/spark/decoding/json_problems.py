@@ -60,18 +60,18 @@ def _mismatches(variant: Column, node: JsonNode, path: str) -> Iterator[tuple[Co
 
     found = F.schema_of_variant(variant)
     if expected := kinds_of(node):
-        due = " or ".join(dict.fromkeys(_NAMES[each] for each in expected))
-        what = F.concat(F.lower(found), F.lit(f" where the JSON Schema of id {{id}} has {due}"))
+        expected_kinds = " or ".join(dict.fromkeys(_NAMES[each] for each in expected))
+        what = F.concat(F.lower(found), F.lit(f" where the JSON Schema of id {{id}} has {expected_kinds}"))
         yield ~begins(found, (*expected, "VOID")), path, what
     is_decimal = node.kind in (JsonKind.DECIMAL_BASE64, JsonKind.DECIMAL_NUMBER)
     if is_decimal and (unfit := is_unfit(variant, node)) is not None:
-        due = "decimal({},{})".format(*node.decimal)
-        what = F.when(found == "STRING", F.lit(f"a string that is not the Base64 of a {due}"))
-        what = what.otherwise(F.lit(f"a number that a {due} does not hold"))
+        decimal = "decimal({},{})".format(*node.decimal)
+        what = F.when(found == "STRING", F.lit(f"a string that is not the Base64 of a {decimal}"))
+        what = what.otherwise(F.lit(f"a number that a {decimal} does not hold"))
         yield unfit, path, F.concat(what, F.lit(", as the JSON Schema of id {id} has"))
     for each in node.properties if node.kind is JsonKind.OBJECT else ():
         inner, where = F.try_variant_get(variant, path_of(each.name), "variant"), joined(path, each.name)
-        if each.is_due:
+        if each.must_occur:
             is_absent = begins(found, ("OBJECT",)) & F.coalesce(
                 F.schema_of_variant(inner) == "VOID", F.lit(True)
             )

@@ -130,7 +130,7 @@ def is_unfit(raw: Column, node: JsonNode) -> Column | None:
             lacking = (
                 flag(raw.isNotNull() & _absent(raw.getField(each.name), each.node))
                 for each in node.properties
-                if each.is_due
+                if each.must_occur
             )
             return _any([*(part for part in parts if part is not None), *lacking])
         case JsonKind.MAP if node.key:
@@ -171,7 +171,7 @@ def _is_map(raw: Column, node: JsonNode) -> Column:
 
 def _is_checked(node: JsonNode) -> bool:
     """Whether `is_unfit` has something to check."""
-    if node.key or any(each.is_due for each in node.properties if node.kind is JsonKind.OBJECT):
+    if node.key or any(each.must_occur for each in node.properties if node.kind is JsonKind.OBJECT):
         return True
     if node.kind in (JsonKind.OBJECT, JsonKind.ARRAY, JsonKind.MAP):
         return any(map(_is_checked, node.nodes()))

@@ -134,7 +134,7 @@ class TableCatalog:
             columns = columns_of(tree, tree.child(root, 2))
             path = canonical(tree.path(tree.child(root, 0)))
             if columns:
-                self.first.setdefault(path, self._settled(path, columns))
+                self.first.setdefault(path, self._as_registered(path, columns))
         elif tree.kind(root) == "SqlCreateModel":
             self._create_model(tree, root, canonical)
 
@@ -187,7 +187,7 @@ class TableCatalog:
             columns = change(columns)
         return columns
 
-    def _settled(self, path: TablePath, declared: Sequence[TableColumn]) -> Sequence[TableColumn]:
+    def _as_registered(self, path: TablePath, declared: Sequence[TableColumn]) -> Sequence[TableColumn]:
         """Declared columns; physical ones that the registered schemas no longer have are hidden."""
         given = self._registered(path)
         if given is None:
@@ -224,8 +224,9 @@ class TableCatalog:
         if tree.kind(root) == "SqlCreateTableLike":
             base = self.columns(canonical(tree.path(tree.child(root, 1))))
             columns = None if base is None else _like(base, own, tree.name(root).split(";")[1:])
-        settled = columns if temporary or columns is None else self._settled(path, columns)
-        self._tables(tree, root)[path] = settled
+        if columns is not None and not temporary:
+            columns = self._as_registered(path, columns)
+        self._tables(tree, root)[path] = columns
 
     def _drop(self, tree: Tree, root: int, path: TablePath) -> None:
         if "TEMPORARY" in tree.name(root):
