@@ -14,7 +14,6 @@ from typing import NamedTuple, TypeVar, cast
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, INPUTS, Edge, EdgeType, Graph
 
 T = TypeVar("T", bound=Hashable)
-N = TypeVar("N", bound=Hashable)
 
 
 class Port(NamedTuple):
@@ -54,7 +53,7 @@ class UpstreamIndex:
         for edge in graph.edges.values():
             if edge.edge_type in FLOW_EDGES and edge.src_id in graph.nodes and edge.dst_id in graph.nodes:
                 index.setdefault(edge.dst_id, {})[edge.src_id] = None
-                if (inputs := restricting_inputs(graph, edge)) is not None:
+                if (inputs := _restricting_inputs(graph, edge)) is not None:
                     inputs_of[Port(edge.src_id, edge.dst_id)] = inputs
         ports: dict[str, dict[str, Port]] = {}
         for port, inputs in inputs_of.items():
@@ -90,7 +89,7 @@ class UpstreamIndex:
 
     def nearest(self, places: dict[Place, int], node_id: str) -> dict[str, int]:
         """Map the nodes of places upstream of this node, except itself, to their shortest distances."""
-        return by_node(places, node_of, node_id) if self.has_ports else cast("dict[str, int]", places)
+        return by_node(places, node_id) if self.has_ports else cast("dict[str, int]", places)
 
 
 def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
@@ -113,16 +112,16 @@ def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
     return distances
 
 
-def by_node(distances: Mapping[T, int], node_of: Callable[[T], N], start: N) -> dict[N, int]:
+def by_node(distances: Mapping[Place, int], start: str) -> dict[str, int]:
     """Map the nodes of the places that a walk has reached, except `start`, to their shortest distances."""
-    nearest: dict[N, int] = {}
+    nearest: dict[str, int] = {}
     for place, distance in distances.items():
         nearest.setdefault(node_of(place), distance)
     nearest.pop(start, None)
     return nearest
 
 
-def restricting_inputs(graph: Graph, edge: Edge) -> tuple[str, ...] | None:
+def _restricting_inputs(graph: Graph, edge: Edge) -> tuple[str, ...] | None:
     """What the output at the end of an edge is made of; None if all inputs of its process count.
 
     They do where another edge also leads from the process to the output.

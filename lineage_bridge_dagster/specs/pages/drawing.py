@@ -41,7 +41,7 @@ def drawing(view: GraphView, table: Node) -> str:
 
     start = table.node_id
     places: dict[Place, int] = {start: 0, **walk(start, sources)}
-    distances = {start: 0, **by_node(places, node_of, start)}
+    distances = {start: 0, **by_node(places, start)}
     nearest = sorted(distances, key=lambda node_id: (distances[node_id], node_id))
     shown = set(nearest[:MAX_BOXES])
     ends = {(node_of(source), node_of(target)) for target in places for source in sources(target)}
