@@ -1,4 +1,4 @@
-"""Topics of random orders on a broker of their own: Avro in Confluent's wire format."""
+"""Topics of random orders on a broker of their own: Avro or JSON in Confluent's wire format."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -18,6 +19,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.embedded.ports import is_free
 from lineage_bridge_dagster.errors import LineageBridgeError
+
+Format = Literal["avro", "json"]
 
 KEY_ID, VALUE_ID = 1, 2
 
@@ -43,8 +46,29 @@ VALUE_SCHEMA = json.dumps(
     }
 )
 SCHEMAS = {KEY_ID: KEY_SCHEMA, VALUE_ID: VALUE_SCHEMA}
+_OPTIONAL_TEXT = {"oneOf": [{"type": "null"}, {"type": "string"}]}
+JSON_KEY_SCHEMA = json.dumps({"type": "object", "properties": {"id": {"type": "integer"}}})
+JSON_VALUE_SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "created": {"type": "integer", "title": "org.apache.kafka.connect.data.Timestamp"},
+            "amount": {"type": "number"},
+            "quantity": {"type": "integer", "connect.type": "int32"},
+            "paid": {"type": "boolean"},
+            "currency": {"type": "string"},
+            "reference": {"type": "string"},
+            "customer": _OPTIONAL_TEXT,
+            "comment": _OPTIONAL_TEXT,
+        },
+    }
+)
+#: The schemas of keys and of values.
+SCHEMAS_OF = {"avro": (KEY_SCHEMA, VALUE_SCHEMA), "json": (JSON_KEY_SCHEMA, JSON_VALUE_SCHEMA)}
 
-_CURRENCIES = [b"\x06EUR", b"\x06USD", b"\x06GBP", b"\x06JPY"]
+_CURRENCIES = ["EUR", "USD", "GBP", "JPY"]
+_FIRST_MILLIS = 1_790_000_000_000
 _HEADER = struct.Struct(">bI")
 _DOUBLE = struct.Struct("<d")
 _START_SECONDS = 60.0
@@ -62,6 +86,7 @@ class Orders:
         skew: share of the records that have one and the same key, and hence one partition.
         partitions: of each topic.
         topics: the topics that the records are spread over.
+        format: of keys and values.
     """
 
     records: int
@@ -70,40 +95,33 @@ class Orders:
     skew: float = 0.0
     partitions: int = 8
     topics: int = 1
+    format: Format = "avro"
 
     @property
     def names(self) -> list[str]:
         """The topics' names."""
-        return [f"orders.{number:03d}.of_{self.records}" for number in range(self.topics)]
+        kind = "" if self.format == "avro" else f".{self.format}"
+        return [f"orders{kind}.{number:03d}.of_{self.records}" for number in range(self.topics)]
 
     def messages(self, seed: int = 7) -> Iterator[tuple[int, bytes, bytes]]:
         """The key's number, the key and the value of each record; the same ones for the same seed."""
         source = random.Random(seed)  # noqa: S311 - not for cryptography
         text = _text(source)
+        encode = _in_avro if self.format == "avro" else _in_json
         header, key_header = _HEADER.pack(0, VALUE_ID), _HEADER.pack(0, KEY_ID)
         last = len(text) - self.record_bytes
         for number in range(self.records):
             hot = self.skew and source.random() < self.skew
             key = 0 if hot else int(source.random() * self.distinct_keys)
-            encoded = _long(key)
-            start = (
-                header
-                + encoded
-                + _long(1_790_000_000_000 + number)
-                + _DOUBLE.pack(source.random() * 1000)
-                + _long(number % 50)
-                + (b"\x01" if number % 3 else b"\x00")
-                + _CURRENCIES[number & 3]
-                + b"\x40"
-                + source.randbytes(16).hex().encode()
-                + b"\x02\x18"
-                + b"c%011d" % (key % 50_000)
-            )
-            # The rest of the record is the comment: its branch, its length in two bytes, its text.
-            length = max(64, self.record_bytes - len(start) - 3)
+            amount, reference = source.random() * 1000, source.randbytes(16).hex().encode()
+            encoded_key, start, end = encode(number, key, amount, reference)
+            # The rest of the record is the comment.
+            length = max(64, self.record_bytes - len(header) - len(start) - len(end))
             at = int(source.random() * last)
-            comment = text[at : at + length]
-            yield number, key_header + encoded, b"".join((start, b"\x02", _long(length), comment))
+            if self.format == "avro":
+                length = max(64, length - 2)
+                start += _long(length)
+            yield number, key_header + encoded_key, b"".join((header, start, text[at : at + length], end))
 
 
 @contextmanager
@@ -170,6 +188,36 @@ def fill(address: str, orders: Orders) -> None:
     producer.flush()
     if failed:
         raise RuntimeError(f"{len(failed)} records were not written: {failed[0]}")
+
+
+def _in_avro(number: int, key: int, amount: float, reference: bytes) -> tuple[bytes, bytes, bytes]:
+    """The key, and what a value has before the length of its comment and after its text."""
+    encoded = _long(key)
+    value = (
+        encoded,
+        _long(_FIRST_MILLIS + number),
+        _DOUBLE.pack(amount),
+        _long(number % 50),
+        b"\x01" if number % 3 else b"\x00",
+        b"\x06",
+        _CURRENCIES[number & 3].encode(),
+        b"\x40",
+        reference,
+        b"\x02\x18",
+        b"c%011d" % (key % 50_000),
+        b"\x02",
+    )
+    return encoded, b"".join(value), b""
+
+
+def _in_json(number: int, key: int, amount: float, reference: bytes) -> tuple[bytes, bytes, bytes]:
+    """The key, and what a value has before and after the text of its comment."""
+    value = (
+        f'{{"id":{key},"created":{_FIRST_MILLIS + number},"amount":{amount!r},"quantity":{number % 50},'
+        f'"paid":{"true" if number % 3 else "false"},"currency":"{_CURRENCIES[number & 3]}",'
+        f'"reference":"{reference.decode()}","customer":"c{key % 50_000:011d}","comment":"'
+    )
+    return b'{"id":%d}' % key, value.encode(), b'"}'
 
 
 def _long(value: int) -> bytes:

@@ -11,20 +11,21 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from orders import KEY_ID, KEY_SCHEMA, VALUE_ID, VALUE_SCHEMA
+from orders import KEY_ID, SCHEMAS_OF, VALUE_ID, Format
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.session import LOADING, spark_session
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -45,6 +46,7 @@ class Load:
         catalog: the fields of CatalogSettings.
         namespace: of the tables.
         location: folder of the tables.
+        format: of the records.
         mode: `append` or `upsert`.
         max_records: read in a step.
         raw_columns: whether rows have the bytes of key and value.
@@ -58,6 +60,7 @@ class Load:
     catalog: dict[str, Any]
     namespace: str
     location: str
+    format: Format = "avro"
     mode: Literal["append", "upsert"] = "append"
     max_records: int = 1_000_000
     raw_columns: bool = True
@@ -73,22 +76,33 @@ class Load:
 def main() -> None:
     """Load, and print the events `ready`, `step` and `done`."""
     load = Load(**json.loads(sys.argv[1]))
-    catalogs = Catalogs.of(CatalogSettings(name=_CATALOG, **load.catalog))
-    spark = spark_session(catalogs, {**LOADING, **load.spark}, app_name="topic-to-iceberg-benchmark")
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session_of(load)
     _event("ready")
     with ThreadPoolExecutor(load.threads) as pool:
-        list(pool.map(lambda topic: _load(spark, load, topic), load.topics))
+        list(pool.map(lambda topic: load_topic(spark, load, topic, _report), load.topics))
     _event("loaded")
     rows = sum(spark.table(_table(load, topic).sql).count() for topic in load.topics)
     _event("done", rows=rows)
     spark.stop()
 
 
-def _load(spark: SparkSession, load: Load, topic: str) -> None:
+def session_of(load: Load) -> SparkSession:
+    """The session that a load needs."""
+    catalogs = Catalogs.of(CatalogSettings(name=_CATALOG, **load.catalog))
+    spark = spark_session(catalogs, {**LOADING, **load.spark}, app_name="topic-to-iceberg-benchmark")
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def load_topic(
+    spark: SparkSession, load: Load, topic: str, report: Callable[[Advance, float], None] | None = None
+) -> None:
+    """Load a topic until it has caught up; report each step with its seconds."""
+    key, value = SCHEMAS_OF[load.format]
+    kind = AVRO if load.format == "avro" else JSON
     schemas = TopicSchemas(
-        SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, KEY_SCHEMA),)),
-        SubjectSchemas(f"{topic}-value", (RegisteredSchema(VALUE_ID, VALUE_SCHEMA),)),
+        SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, key, kind),)),
+        SubjectSchemas(f"{topic}-value", (RegisteredSchema(VALUE_ID, value, kind),)),
     )
     config = TopicLoad(
         topic=topic,
@@ -107,9 +121,14 @@ def _load(spark: SparkSession, load: Load, topic: str) -> None:
     while True:
         started = time.perf_counter()
         step = table.advance()
-        _event("step", rows=step.rows, seconds=round(time.perf_counter() - started, 2))
+        if report is not None:
+            report(step, time.perf_counter() - started)
         if step.caught_up:
             return
+
+
+def _report(step: Advance, seconds: float) -> None:
+    _event("step", rows=step.rows, seconds=round(seconds, 2))
 
 
 def _table(load: Load, topic: str) -> TableName:

@@ -103,6 +103,12 @@ class Stand:
         self.registry = stack.enter_context(iceberg_connect.SchemaServer(SCHEMAS)).url
         self.warehouse = warehouse
 
+    @property
+    def catalog_settings(self) -> dict[str, Any]:
+        """The catalog as fields of CatalogSettings."""
+        files = {"io-impl": _FILE_IO}
+        return {"type": "rest", "uri": self.catalog, "warehouse": self.warehouse, "properties": files}
+
     def get(self, path: str) -> Any:
         """Ask the catalog; None for what does not exist."""
         try:
@@ -211,12 +217,7 @@ def _run_ours(stand: Stand, loader: str, orders: Orders) -> Result:
     load = Load(
         bootstrap=stand.bootstrap,
         topics=orders.names,
-        catalog={
-            "type": "rest",
-            "uri": stand.catalog,
-            "warehouse": stand.warehouse,
-            "properties": {"io-impl": _FILE_IO},
-        },
+        catalog=stand.catalog_settings,
         namespace=namespace,
         location=f"{stand.warehouse}/{namespace}",
         raw_columns=not options.no_raw,

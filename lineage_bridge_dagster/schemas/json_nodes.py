@@ -17,6 +17,8 @@ class JsonKind(StrEnum):
     """How a value is written in JSON, and what it means."""
 
     STRING = "string"
+    #: A string, or the JSON of anything else, where it is not known which.
+    TEXT = "text"
     BOOLEAN = "boolean"
     INT = "int"
     LONG = "long"
@@ -140,6 +142,7 @@ class JsonNode:
 
 _TYPES = {
     JsonKind.STRING: iceberg.StringType(),
+    JsonKind.TEXT: iceberg.StringType(),
     JsonKind.BOOLEAN: iceberg.BooleanType(),
     JsonKind.INT: iceberg.IntegerType(),
     JsonKind.LONG: iceberg.LongType(),

@@ -25,6 +25,7 @@ from lineage_bridge_dagster.spark.decoding.avro_schemas import (
 )
 from lineage_bridge_dagster.spark.decoding.faults import ValueFault, any_of, faults
 from lineage_bridge_dagster.spark.decoding.spark_types import conformed, spark_type
+from lineage_bridge_dagster.spark.decoding.versions import Format
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _END = bytes.fromhex("8d1f6cb3e24a597ed0c83b95f7a2610e")
 
 
-class AvroFormat:
+class AvroFormat(Format):
     """Bodies in Avro's binary encoding.
 
     Args:
@@ -48,7 +49,13 @@ class AvroFormat:
         own, read = spelled(self._types[schema.id]), spelled(_type_as_read(schema.text))
         return own, read, confuses_reader(schema.text)
 
-    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+    def parsed(
+        self,
+        body: Column,
+        number: Column,
+        schemas: Sequence[RegisteredSchema],
+        quick: Column | None = None,  # noqa: ARG002
+    ) -> Column:
         """A struct of the value and of the bytes after it."""
         from pyspark.sql import functions as F
         from pyspark.sql import types as t

@@ -1,4 +1,4 @@
-"""JSON records, read by Spark in one pass, with the checks that Spark leaves out.
+"""JSON records, read by Spark with the checks that Spark leaves out.
 
 Spark's `from_json` takes a number, an object or an array where a string is due for its text, rounds
 decimals, reads numbers too large as infinity, repairs invalid UTF-8 and ignores what follows a value. So
@@ -6,6 +6,9 @@ strings, decimals and unions are read as variants, which know what they are; and
 first element of an array, with a null behind it, so that what follows the value is not valid JSON or makes
 the array longer. An integer may be written as `1.0` or `1e3`: a text that cannot be read is read once more
 with its numbers written out. A property that the schema does not name is left out.
+
+Variants are slow. So each record is first read quickly, as `json_quick` tells, and this way only if that left
+doubt.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from lineage_bridge_dagster.schemas.json_schema import json_node
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 from lineage_bridge_dagster.spark.decoding.json_numbers import INEXACT, let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_problems import problem_of
+from lineage_bridge_dagster.spark.decoding.json_quick import certain_value, quick_node
 from lineage_bridge_dagster.spark.decoding.json_values import (
     CORRUPT,
     ROOT,
@@ -28,6 +32,7 @@ from lineage_bridge_dagster.spark.decoding.json_values import (
     value_of,
 )
 from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS
+from lineage_bridge_dagster.spark.decoding.versions import Format, Quick
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 _FLOATS = (JsonKind.FLOAT, JsonKind.DOUBLE)
 
 
-class JsonFormat:
+class JsonFormat(Format):
     """Bodies of JSON text.
 
     Args:
@@ -52,12 +57,27 @@ class JsonFormat:
         """What the schema says of a value."""
         return self._nodes[schema.id]
 
-    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+    def quick(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Quick:
+        """The reading of texts as such."""
+        from pyspark.sql import functions as F
+
+        text, node = body.cast("string"), quick_node(self._nodes[schemas[0].id])
+        read = F.when(_is_readable(text, number, schemas), read_json(text, node))
+        return Quick(read, lambda parsed: certain_value(parsed, text, node))
+
+    def parsed(
+        self,
+        body: Column,
+        number: Column,
+        schemas: Sequence[RegisteredSchema],
+        quick: Column | None = None,
+    ) -> Column:
         """The array of the value and a null, and the text if it is not of the schema."""
         from pyspark.sql import functions as F
 
-        ours = number.isin(*(schema.id for schema in schemas)) & F.is_valid_utf8(body.cast("string"))
-        return F.when(ours, _parsed(body.cast("string"), self._nodes[schemas[0].id]))
+        text, is_refused = body.cast("string"), F.lit(False) if quick is None else quick[CORRUPT].isNotNull()
+        read = _parsed(text, is_refused, self._nodes[schemas[0].id])
+        return F.when(_is_readable(text, number, schemas), read)
 
     def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
         """Whether there is one value, which is of the schema."""
@@ -74,21 +94,37 @@ class JsonFormat:
         return problem_of(body.cast("string"), number, self._nodes[schema.id])
 
 
-def _parsed(text: Column, node: JsonNode) -> Column:
-    """What `read_json` returns, whatever form the numbers have."""
+def _is_readable(text: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
     from pyspark.sql import functions as F
 
-    if has_kind(node, (JsonKind.DECIMAL_NUMBER,)):
-        is_inexact = text.rlike(INEXACT) & F.try_parse_json(text).isNotNull()
-        text = F.when(is_inexact, plain_numbers(text, "-0.0")).otherwise(text)
-    first = read_json(text, node)
-    if not has_kind(node, INTEGERS):
-        return first
+    return number.isin(*(schema.id for schema in schemas)) & F.is_valid_utf8(text)
 
-    def again(found: Column, negative_zero: str) -> Column:
-        failed = found[CORRUPT].isNotNull() & F.try_parse_json(text).isNotNull()
-        return F.when(failed, read_json(plain_numbers(text, negative_zero), node)).otherwise(found)
+
+def _parsed(text: Column, is_refused: Column, node: JsonNode) -> Column:
+    """What `read_json` returns, whatever form the numbers have.
+
+    Args:
+        text: the record.
+        is_refused: whether Spark could not read it.
+        node: what the schema says.
+    """
+    from pyspark.sql import functions as F
 
     # A double keeps the sign of a zero, with which it is not an integer.
-    signed = let(first, lambda found: again(found, "-0.0")) if has_kind(node, _FLOATS) else first
-    return let(signed, lambda found: again(found, "-0"))
+    has_double, has_integer = has_kind(node, _FLOATS), has_kind(node, INTEGERS)
+    is_inexact = F.lit(False)
+    if has_integer:
+        is_inexact = is_refused
+    if has_kind(node, (JsonKind.DECIMAL_NUMBER,)):
+        is_inexact = is_inexact | text.rlike(INEXACT)
+    signed = plain_numbers(text, "-0.0" if has_double or not has_integer else "-0")
+    text = F.when(is_inexact & F.try_parse_json(text).isNotNull(), signed).otherwise(text)
+    first = read_json(text, node)
+    if not (has_double and has_integer):
+        return first
+
+    def again(found: Column) -> Column:
+        failed = found[CORRUPT].isNotNull() & F.try_parse_json(text).isNotNull()
+        return F.when(failed, read_json(plain_numbers(text), node)).otherwise(found)
+
+    return let(first, again)

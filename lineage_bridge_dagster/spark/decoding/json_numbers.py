@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _NUMBER = r"^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$"
+#: Numbers that are written otherwise, and those of them that are so without their last zeros.
+_CHANGED = r"^(?:-0|-?[0-9]++(?=[.eE])(?:\.[0-9]++)?(?:[eE][+-]?[0-9]{1,9})?)$"
+_WHOLE = r"^-?[1-9][0-9]{0,17}\.0{1,17}$"
 #: Strings, numbers and what is between them. Possessive, as Java's stack would not bear a long string.
 _TOKENS = r'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?[0-9][0-9.eE+-]*+|[^"0-9-]++|.'
 #: Numbers that Spark would read as doubles.
@@ -37,11 +40,11 @@ def plain_numbers(text: Column, negative_zero: str = "-0") -> Column:
     """
     from pyspark.sql import functions as F
 
-    tokens = F.regexp_extract_all(text, F.lit(_TOKENS), F.lit(0))
-    plain = F.transform(
-        tokens, lambda each: F.when(each.rlike(_NUMBER), _plain(each, negative_zero)).otherwise(each)
-    )
-    return F.array_join(plain, "")
+    def replaced(token: Column) -> Column:
+        other = F.when(token.rlike(_CHANGED), _plain(token, negative_zero)).otherwise(token)
+        return F.when(token.rlike(_WHOLE), F.substring_index(token, ".", 1)).otherwise(other)
+
+    return F.array_join(F.transform(F.regexp_extract_all(text, F.lit(_TOKENS), F.lit(0)), replaced), "")
 
 
 def _plain(number: Column, negative_zero: str) -> Column:

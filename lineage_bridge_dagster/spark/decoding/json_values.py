@@ -90,6 +90,8 @@ def _raw_type(node: JsonNode) -> DataType:
             return t.DoubleType()
         case JsonKind.BINARY:
             return t.BinaryType()
+        case JsonKind.TEXT:
+            return t.StringType()
     return t.VariantType()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from lineage_bridge_dagster.schemas.columns import ValueType
@@ -16,19 +17,43 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+@dataclass(frozen=True)
+class Quick:
+    """A reading that costs less, and leaves doubt about some records.
+
+    Attributes:
+        column: what is read.
+        certain: makes of that column the value where there is no doubt, else null.
+    """
+
+    column: Column
+    certain: Callable[[Column], Column]
+
+
 class Format(Protocol):
     """How bodies of one format are read."""
 
     def shape(self, schema: RegisteredSchema) -> Hashable:
         """What versions share that are read into one column, and told apart by `parsed` alone."""
 
-    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+    def quick(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Quick | None:  # noqa: ARG002
+        """A reading before `parsed`, which takes the same arguments; none by default."""
+        return None
+
+    def parsed(
+        self,
+        body: Column,
+        number: Column,
+        schemas: Sequence[RegisteredSchema],
+        quick: Column | None = None,
+    ) -> Column:
         """A first column, which the others are computed from: null or not whole for a malformed body.
 
         Args:
             body: the bytes after the schema id.
             number: the schema id, which is that of one of the schemas, or the result is null.
             schemas: versions of the same shape.
+            quick: the column of the quick reading, which left doubt.
         """
 
     def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
@@ -66,12 +91,26 @@ class VersionedDecoder(SubjectDecoder):
         # Spark pushes a filter on errors below a column that it is computed from, and decodes for each of the
         # two, but never below one that is not deterministic.
         once = F.monotonically_increasing_id() >= 0
-        frame = frame.withColumns(
-            {
-                names[shape]: F.when(once, self._format.parsed(body, number, schemas))
-                for shape, schemas in shapes.items()
-            }
-        )
+        quick = {
+            names[shape]: found
+            for shape, schemas in shapes.items()
+            if (found := self._format.quick(body, number, schemas)) is not None
+        }
+        readings = {f"{name}_quick": F.when(once, found.column) for name, found in quick.items()}
+        values = {
+            f"{name}_certain": F.when(once, found.certain(F.col(f"{name}_quick")))
+            for name, found in quick.items()
+        }
+        frame = frame.withColumns(readings).withColumns(values) if quick else frame
+        parsed = {}
+        for shape, schemas in shapes.items():
+            name = names[shape]
+            if name in quick:
+                rest = self._format.parsed(body, number, schemas, F.col(f"{name}_quick"))
+                parsed[name] = F.when(once & F.col(f"{name}_certain").isNull(), rest)
+            else:
+                parsed[name] = F.when(once, self._format.parsed(body, number, schemas))
+        frame = frame.withColumns(parsed)
         result, error = F.lit(None).cast(self.type), F.col(f"_{side}_error")
         for schema_id, reason in self._value.errors.items():
             refused = f"its schema id {schema_id} does not agree with the latest version: {reason}"
@@ -80,6 +119,9 @@ class VersionedDecoder(SubjectDecoder):
             column, ours = F.col(names[shape]), number.isin(*(schema.id for schema in schemas))
             is_whole = F.coalesce(self._format.is_whole(column, schemas[0]), F.lit(False))
             value = self._format.value(column, schemas[0])
+            if names[shape] in quick:
+                certain = F.col(f"{names[shape]}_certain")
+                is_whole, value = certain.isNotNull() | is_whole, F.coalesce(certain, value)
             own = self._value.versions[schemas[0].id]
             problem = self._format.problem(column, body, number, schemas[0])
             if schemas[0].id in self._value.promoted:
@@ -91,4 +133,4 @@ class VersionedDecoder(SubjectDecoder):
             result = F.when(ours & is_whole, value).otherwise(result)
             error = F.when(ours & ~is_whole, problem).otherwise(error)
         frame = frame.withColumns({f"_{side}": result, f"_{side}_error": error})
-        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())
+        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values(), *readings, *values)

@@ -228,18 +228,48 @@ _COMBINED: Cases = [
     ('{"card": "c"}', "its field id is missing or null"),
     ('{"id": "3", "iban": 5}', "its field iban is bigint"),
 ]
+#: Strings that read like something else, and values of another type that Spark reads as strings.
+LIKE_OTHERS = of(
+    s=STRING, l=INTEGER, row=of(s=STRING, t=STRING), p=PRICE, **{'q"q': STRING, "\u00e9": STRING}
+)
+_LIKE_OTHERS: Cases = [
+    *((json.dumps({"s": text, "row": {"t": text}}), {"s": text, "row": {"s": None, "t": text}})
+      for text in ("5", "-1.50", "1e3", "true", "false", "null", "[1]", '{"a": 1}', '"Infinity"', '"s":5',
+                   "007", "2026-01-01", "", " 5", "\\", "\u20ac5")),
+    ('{"s": 5}', "its field s is bigint"),
+    ('{"s" : -1.5e3}', "its field s is"),
+    ('{"s":\n1e999}', "its field s is"),
+    ('{"s": true}', "its field s is boolean"),
+    ('{"s": false}', "its field s is boolean"),
+    ('{"s":[1]}', "its field s is array<bigint>"),
+    ('{"s":{"s":"x"}}', "its field s is object<s: string>"),
+    ('{"\\u0073": 5}', "its field s is bigint"),
+    ('{"\\u0073": "5"}', {"s": "5"}),
+    ('{"row": {"s": "5", "t": 5}}', "its field row.t is bigint"),
+    ('{"s": "5", "row": {"s": 5}}', "its field row.s is bigint"),
+    ('{"s": "5", "unknown": {"s": 5}}', {"s": "5"}),
+    ('{"s": "x", "s": 5}', "it is not JSON"),
+    ('{"s": "5", "l": 1.0}', {"s": "5", "l": 1}),
+    ('{"q\\"q": 5}', "is bigint"),
+    ('{"q\\"q": "5", "\u00e9": "5"}', {'q"q': "5", "\u00e9": "5"}),
+    ('{"\u00e9": 5}', "is bigint"),
+    # What only looks like a number with an exponent is text, and a decimal beside it is read all the same.
+    ('{"s": "7d9e920a0", "p": 1.5}', {"s": "7d9e920a0", "p": Decimal("1.50")}),
+    ('{"s": "7d9e920a0", "p": 15e-1, "l": 1e9999999999}', "its field l"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("schema", "cases"),
     [
+        (LIKE_OTHERS, _LIKE_OTHERS),
         (NUMBERS, _NUMBERS),
         (REQUIRED, _REQUIRED),
         (MAPS, _MAPS),
         (DECIMALS, _DECIMALS),
         (COMBINED, _COMBINED),
     ],
-    ids=["numbers", "required", "maps", "decimals", "combined"],
+    ids=["like_others", "numbers", "required", "maps", "decimals", "combined"],
 )
 def test_each_record_has_its_value_or_its_error(spark: SparkSession, schema: Any, cases: Cases) -> None:
     subject = SubjectSchemas("o-value", (RegisteredSchema(1, json.dumps(schema), "JSON"),))

@@ -1,0 +1,157 @@
+"""CPU time of our loads beside that of Spark's plain read, decode and write of the same topics, in one JVM.
+
+    python benchmarks/loader_ratios.py
+    python benchmarks/loader_ratios.py --records 200000 --rounds 3 --only avro/plain avro/append
+
+Two topics have the same orders, in Avro and in JSON. Each path reads one of them whole. `plain` is Spark's
+Kafka source, `from_avro` or `from_json` of the value, and Parquet files: no check, no key, no table. `append`
+and `upsert` load a new table in two batches, the second of which changes rows of the first by `upsert`;
+`bare` is `append` without the raw key and value. The paths take turns, and the first round is the JVM's
+warm-up. A path's figure is its best round after that: CPU time of this process and its JVM, which a busy
+machine disturbs less than the time that passes. Ratios are the same on other machines, the rates are not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+from orders import SCHEMAS_OF, Orders, fill
+from topic_loader import Load, load_topic, session_of
+from topic_to_iceberg import Stand
+
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.schemas.json_schema import json_node
+from lineage_bridge_dagster.schemas.schemas import JSON, RegisteredSchema
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
+from lineage_bridge_dagster.spark.kafka import SparkTopic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATHS = tuple(f"{form}/{kind}" for form in ("avro", "json") for kind in ("plain", "append", "bare", "upsert"))
+_LINE = "{:<14}{:>10}{:>12}{:>10}"
+#: Bytes before the body of a record.
+_HEADER = 5
+
+
+class Race:
+    """The topics and the session in which all paths run."""
+
+    def __init__(self, stand: Stand, options: argparse.Namespace) -> None:
+        self._stand, self._keys = stand, max(1, options.records // 2)
+        self._orders = {
+            path.partition("/")[0]: Orders(options.records, distinct_keys=self._keys) for path in options.only
+        }
+        for form, orders in self._orders.items():
+            self._orders[form] = replace(orders, format=form)
+            fill(stand.bootstrap, self._orders[form])
+        self._load = Load(
+            bootstrap=stand.bootstrap,
+            topics=[],
+            catalog=stand.catalog_settings,
+            namespace="",
+            location="",
+            max_records=-(-options.records // 2),
+            spark={"spark.master": "local[2]", "spark.driver.memory": "2g"}
+            | dict(entry.split("=", 1) for entry in options.conf),
+        )
+        #: Services, which are not measured.
+        self._others = {each.pid for each in psutil.Process().children(recursive=True)}
+        self.spark = session_of(self._load)
+
+    def run(self, path: str, number: int) -> float:
+        """Take a path, and return its CPU seconds."""
+        form, kind = path.split("/")
+        (topic,) = self._orders[form].names
+        namespace = f"{form}_{kind}_{number}"
+        location = f"{self._stand.warehouse}/{namespace}"
+        before = self.cpu_seconds()
+        if kind == "plain":
+            _plain(self.spark, form, SparkTopic(topic, Bootstrap.parse(self._stand.bootstrap)), location)
+        else:
+            load = replace(
+                self._load,
+                topics=[topic],
+                namespace=namespace,
+                location=location,
+                format=form,
+                mode="upsert" if kind == "upsert" else "append",
+                raw_columns=kind != "bare",
+            )
+            load_topic(self.spark, load, topic)
+        took = self.cpu_seconds() - before
+        shutil.rmtree(location.removeprefix("file://"))
+        return took
+
+    def cpu_seconds(self) -> float:
+        """User and system time of this process and its JVM."""
+        this = psutil.Process()
+        counted = [this, *(each for each in this.children(recursive=True) if each.pid not in self._others)]
+        return sum(times.user + times.system for times in (each.cpu_times() for each in counted))
+
+
+def main() -> None:
+    """Print the measurements."""
+    chosen = _options().parse_args()
+    with ExitStack() as stack:
+        scratch = tempfile.TemporaryDirectory(prefix="loader-ratios-", dir=chosen.folder)
+        stand = Stand(Path(stack.enter_context(scratch)), stack, chosen)
+        race = Race(stand, chosen)
+        stack.callback(race.spark.stop)
+        took: dict[str, list[float]] = {path: [] for path in chosen.only}
+        for number in range(chosen.rounds + 1):
+            for path in chosen.only:
+                took[path].append(race.run(path, number))
+                if chosen.verbose:
+                    print(f"  round {number} {path}: {took[path][-1]:.2f} s", flush=True)
+    print(f"{chosen.records:,} records, best of {chosen.rounds} rounds")
+    print(_LINE.format("path", "CPU s", "rows/CPU s", "of plain"))
+    best = {path: min(rounds[1:]) for path, rounds in took.items()}
+    for path, seconds in best.items():
+        plain = best.get(f"{path.partition('/')[0]}/plain")
+        ratio = f"{plain / seconds:.2f}" if plain else ""
+        print(_LINE.format(path, f"{seconds:.2f}", f"{chosen.records / seconds:,.0f}", ratio))
+    for kind in ("append", "bare", "upsert"):
+        if {f"avro/{kind}", f"json/{kind}"} <= best.keys():
+            print(f"JSON takes {best[f'json/{kind}'] / best[f'avro/{kind}']:.2f} times as long by {kind}")
+
+
+def _plain(spark: SparkSession, form: str, topic: SparkTopic, location: str) -> None:
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro
+
+    body, text = F.expr(f"substring(value, {_HEADER + 1})"), SCHEMAS_OF[form][1]
+    if form == "avro":
+        value = from_avro(body, text)
+    else:
+        node = json_node(RegisteredSchema(1, text, JSON))
+        value = F.from_json(body.cast("string"), spark_type(node.type()))
+    start, end = topic.bounds()
+    rows = topic.read(spark, start, end, tasks=4).select(value.alias("value")).select("value.*")
+    writer = rows.write.option("compression", "zstd").option("parquet.compression.codec.zstd.level", "1")
+    writer.parquet(location)
+
+
+def _options() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = options.add_argument
+    add("--records", type=int, default=400_000, help="of each topic")
+    add("--rounds", type=int, default=3, help="after the first one")
+    add("--only", nargs="+", choices=PATHS, default=list(PATHS), help="paths to measure; all by default")
+    add("--conf", nargs="*", default=[], metavar="NAME=VALUE", help="further configuration of Spark")
+    add("--folder", type=Path, help="where topics and tables go, about 2 KB a record")
+    add("--verbose", action="store_true", help="print each round")
+    return options
+
+
+if __name__ == "__main__":
+    main()
