@@ -92,7 +92,8 @@ def latest(frame: DataFrame, keys: Sequence[Column], kept: Sequence[str] = ()) -
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    last = Window.partitionBy("partition", *keys).orderBy(F.col("offset").desc())
+    # The key first: Spark sorts by the first bytes of the first column, and by whole rows where they agree.
+    last = Window.partitionBy(*keys, "partition").orderBy(F.col("offset").desc())
     columns = {"_rank": F.row_number().over(last)}
     every = last.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     for number, name in enumerate(kept):
