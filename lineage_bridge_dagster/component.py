@@ -119,7 +119,8 @@ class LineageBridgeComponent(StoredComponent):
     )
     push: PushConfig = Field(default_factory=PushConfig, description="What a push writes, and its limits.")
     openlineage: OpenLineageConfig = Field(
-        default_factory=OpenLineageConfig, description="Whether lineage is sent as events of OpenLineage."
+        default_factory=OpenLineageConfig,
+        description="Events of OpenLineage: whether ours are sent, and where those of others are read.",
     )
     datazone: DataZoneConfig = Field(
         default_factory=DataZoneConfig, description="The DataZone domain that lineage is posted to, if any."

@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "confluent": {"config", "jars", "lineage", "schemas", "sql"},
     "impact": {"confluent", "lineage", "schemas", "sql"},
     "settings": {"catalogs", "config", "confluent", "dagster_internals", "datazone", "openlineage"},
-    "discovery": {"catalogs", "config", "confluent", "lineage", "settings", "sql"},
+    "discovery": {"catalogs", "config", "confluent", "event_sources", "lineage", "settings", "sql"},
     "specs": {"catalogs", "config", "dagster_internals", "lineage"},
     "spark": {
         "catalogs", "config", "confluent", "dagster_internals", "jars", "lineage", "schemas", "specs",
@@ -52,8 +52,9 @@ ALLOWED["collector"] = {
     "assets", "automation", "catalogs", "config", "dagster_internals", "lineage", "specs",
 }  # fmt: skip
 ALLOWED["operations"] = {
-    "assets", "automation", "catalogs", "config", "confluent", "dagster_internals", "datazone", "formats",
-    "jars", "lineage", "openlineage", "settings", "spark", "specs", "topic_to_iceberg",
+    "assets", "automation", "catalogs", "config", "confluent", "dagster_internals", "datazone",
+    "event_sources", "formats", "jars", "lineage", "openlineage", "settings", "spark", "specs",
+    "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "settings", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
@@ -63,7 +64,7 @@ ALLOWED["embedded"] = {
     "spark", "sql", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {
-    "collector", "datazone", "embedded", "impact", "openlineage", "operations",
+    "collector", "datazone", "embedded", "event_sources", "impact", "openlineage", "operations",
 }  # fmt: skip
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.

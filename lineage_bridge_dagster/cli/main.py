@@ -17,6 +17,7 @@ from lineage_bridge_dagster.cli.init import init
 from lineage_bridge_dagster.cli.local import local_command
 from lineage_bridge_dagster.cli.metrics import metrics
 from lineage_bridge_dagster.cli.migrate import migrate
+from lineage_bridge_dagster.cli.openlineage import openlineage
 from lineage_bridge_dagster.cli.push import push
 from lineage_bridge_dagster.cli.readable import HELP_OPTIONS, ReadableGroup
 from lineage_bridge_dagster.cli.setup import setup
@@ -59,6 +60,7 @@ for _command in (
     push,
     clean,
     collect,
+    openlineage,
     sql,
     connectors,
     impact,

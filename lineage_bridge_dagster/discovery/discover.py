@@ -1,9 +1,10 @@
-"""A full discovery: reads Confluent and Glue, then carries over what could not be read."""
+"""A full discovery: reads Confluent, the catalogs and events, then carries over what could not be read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.glue import client as glue
@@ -13,10 +14,15 @@ from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs, wi
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import enrich_from_tableflow
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.config.aws import s3_client
+from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.iceberg import table as iceberg_dataset
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
 from lineage_bridge_dagster.confluent.discovery import require_environments
+from lineage_bridge_dagster.event_sources.enrichment import enrich as enrich_from_events
+from lineage_bridge_dagster.event_sources.enrichment import without_other_sources
+from lineage_bridge_dagster.event_sources.sources import event_sources
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -90,7 +96,42 @@ def discover(
     if catalogs.tableflow:
         progress("Reading the tables of Tableflow's own catalogs")
         enriched = enrich_from_tableflow(enriched, catalogs, sql=sql, clock=clock)
-    return carry_forward(enriched, last and without_other_catalogs(last, catalogs))
+    last = last and without_other_catalogs(last, catalogs)
+    return carry_forward(*with_events(enriched, last, settings, progress=progress, clock=clock))
+
+
+def with_events(
+    found: Discovery,
+    last: Discovery | None,
+    settings: Settings,
+    *,
+    progress: ReportLine = lambda _line: None,
+    clock: Callable[[], datetime] = utc_now,
+) -> tuple[Discovery, Discovery | None]:
+    """A discovery with the jobs outside Confluent, and the last one without sources that are not read now.
+
+    Args:
+        found: What everything else tells.
+        last: The last discovery.
+        settings: Which events are read.
+        progress: Called with one readable line per source.
+        clock: The time of the reading.
+    """
+    open_s3 = partial(s3_client, settings.aws)
+    sources = event_sources(settings.openlineage, settings.confluent, found.graph, open_s3)
+    last = last and without_other_sources(last, [source.name for source in sources])
+    if sources:
+        found = enrich_from_events(
+            found,
+            sources,
+            max_age=timedelta(days=settings.openlineage.max_age_days),
+            ports=naming.DEFAULT_PORTS,
+            sql=settings.push.sql,
+            clock=clock,
+            last=last,
+            progress=progress,
+        )
+    return found, last
 
 
 def dataset_of(catalog: CatalogSettings, table: str) -> str:

@@ -122,7 +122,7 @@ def enrich(
     nodes: list[Node] = [*discovery.graph.nodes.values()]
     if last is not None:
         nodes += [node for node in kept_nodes(discovery, last) if not is_only_told(node)]
-    join = DatasetJoin(nodes, ports=ports, listed=_fully_listed(discovery.coverage))
+    join = DatasetJoin(nodes, ports=ports, listed=fully_listed(discovery.coverage))
     since, coverage = iso(now - max_age), Coverage(discovery.coverage)
     merged = merge_jobs(
         discovery.graph,
@@ -180,7 +180,7 @@ def _intake(known: Mapping[str, Any], now: datetime) -> tuple[EventIntake, list[
     return EventIntake(ledger, position if isinstance(position, Mapping) else {}), named
 
 
-def _fully_listed(coverage: Coverage) -> list[str]:
+def fully_listed(coverage: Coverage) -> list[str]:
     """The clusters whose lists of topics are complete."""
     return [
         report.scope.place
@@ -193,4 +193,4 @@ def _line(reading: SourceReading, jobs: int, unconnected: int) -> str:
     if not reading.is_read:
         return f"Events of {reading.name}: {reading.report.status}: {reading.report.reason}"
     text = f"Events of {reading.name}: {plural(reading.count, 'new event')}, {plural(jobs, 'job')}"
-    return text + (f"; {plural(unconnected, 'other job')} touch nothing that is known" if unconnected else "")
+    return text + (f"; left out as unconnected: {plural(unconnected, 'job')}" if unconnected else "")

@@ -18,7 +18,7 @@ from typing import Any
 from lineage_bridge_dagster.event_sources.event_log import SNAPSHOT, merge_snapshot
 from lineage_bridge_dagster.event_sources.lines import opened, take_lines
 from lineage_bridge_dagster.event_sources.source import EventIntake, EventSourceError
-from lineage_bridge_dagster.text import first_few
+from lineage_bridge_dagster.text import first_few, plural
 
 #: Ends of the names of files that are read in a folder.
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
@@ -35,6 +35,14 @@ class EventFiles:
     @property
     def name(self) -> str:
         return self.path
+
+    def probe(self) -> str:
+        files = self._files()
+        if denied := [file.name for file in files if not os.access(file, os.R_OK)]:
+            raise EventSourceError(
+                f"{first_few(denied, 3)} in {self.path} cannot be read.", hint="Let this user read them."
+            )
+        return f"{plural(len(files), 'file')} can be read."
 
     def read(self, intake: EventIntake) -> None:
         known = intake.position.get("files")

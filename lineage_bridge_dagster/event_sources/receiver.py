@@ -6,6 +6,7 @@ could not write. Delivery is at least once; events that come twice have no effec
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import zlib
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 
 #: Bytes of a request, also after it is unpacked.
 MAX_BODY = 10 * 1024 * 1024
+#: Seconds that a body may take.
+_BODY_SECONDS = 60.0
 #: Events of a batch.
 MAX_BATCH = 5_000
 
@@ -67,7 +70,11 @@ class EventReceiver:
         async def answer(request: Request) -> Response:
             try:
                 self._admit(request)
-                return await handle(_json(await _body(request)))
+                async with asyncio.timeout(_BODY_SECONDS):
+                    body = await _body(request)
+                return await handle(_json(body))
+            except TimeoutError:
+                return JSONResponse({"error": "The body took too long."}, 408)
             except _HttpRefusal as refusal:
                 return refusal.response
             except ClientDisconnect:

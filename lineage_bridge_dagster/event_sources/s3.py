@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import IO, TYPE_CHECKING, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -14,11 +15,14 @@ from lineage_bridge_dagster.event_sources.files import SUFFIXES
 from lineage_bridge_dagster.event_sources.lines import opened, take_lines
 from lineage_bridge_dagster.event_sources.source import EventIntake, EventSourceError
 from lineage_bridge_dagster.redaction.redact import redact_text
+from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _BUFFER = 1024 * 1024
+#: Objects that a probe lists.
+_PROBED = 100
 _DENIED = frozenset({"AccessDenied", "403", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken"})
 
 
@@ -38,8 +42,21 @@ class EventObjects:
     def name(self) -> str:
         return self.url
 
-    def read(self, intake: EventIntake) -> None:
+    def probe(self) -> str:
+        try:
+            found = sum(1 for _ in islice(_objects(self.client(), *self._place), _PROBED))
+        except (ClientError, BotoCoreError, ConfigurationError) as error:
+            raise self._error(error, partial=False) from error
+        return f"{'At least ' if found == _PROBED else ''}{plural(found, 'object')} can be listed."
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        """The bucket and the prefix."""
         bucket, _, prefix = self.url.removeprefix("s3://").partition("/")
+        return bucket, prefix
+
+    def read(self, intake: EventIntake) -> None:
+        bucket, prefix = self._place
         known = intake.position.get("objects")
         known = known if isinstance(known, dict) else {}
         read: dict[str, str] = {}
@@ -55,15 +72,18 @@ class EventObjects:
         except (ClientError, BotoCoreError, ConfigurationError, OSError, EOFError) as error:
             # What was not reached is read next time.
             intake.position = {"objects": {**known, **read}}
-            code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
-            raise EventSourceError(
-                f"{self.url} could not be read: {redact_text(str(error))}",
-                hint="Allow s3:ListBucket on the bucket and s3:GetObject on what is in it."
-                if code in _DENIED
-                else "Check the bucket's name and region.",
-                denied=code in _DENIED and not read,
-                partial=bool(read),
-            ) from error
+            raise self._error(error, partial=bool(read)) from error
+
+    def _error(self, error: Exception, *, partial: bool) -> EventSourceError:
+        code = error.response["Error"].get("Code", "") if isinstance(error, ClientError) else ""
+        return EventSourceError(
+            f"{self.url} could not be read: {redact_text(str(error))}",
+            hint="Allow s3:ListBucket on the bucket and s3:GetObject on what is in it."
+            if code in _DENIED
+            else "Check the name and the region of the bucket.",
+            denied=code in _DENIED and not partial,
+            partial=partial,
+        )
 
 
 def _objects(client: S3Client, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:

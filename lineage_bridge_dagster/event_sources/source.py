@@ -85,6 +85,13 @@ class EventSource(Protocol):
     def name(self) -> str:
         """Its name in scopes and messages, such as its path."""
 
+    def probe(self) -> str:
+        """What is there, as a sentence, without reading events.
+
+        Raises:
+            EventSourceError: It cannot be read.
+        """
+
     def read(self, intake: EventIntake) -> None:
         """Take the events after `intake.position`, and move that.
 

@@ -62,6 +62,13 @@ class EventTopic:
     def name(self) -> str:
         return f"kafka://{self.cluster}/{self.topic}"
 
+    def probe(self) -> str:
+        try:
+            _, first, end = self.connect().state(self.topic)
+        except ConfluentError as error:
+            raise self._error(error, partial=False) from error
+        return f"It holds {sum(end.values()) - sum(first.values())} records."
+
     def read(self, intake: EventIntake) -> None:
         try:
             topics = self.connect()
@@ -75,15 +82,16 @@ class EventTopic:
                     intake.take(record.value, f"partition {record.partition}, offset {record.offset}")
                 reached[record.partition] = record.offset + 1
             reached.update(end)
-        except TopicNotFoundError as error:
-            raise EventSourceError(
+        except ConfluentError as error:
+            raise self._error(error, partial=bool(intake.count)) from error
+
+    def _error(self, error: ConfluentError, *, partial: bool) -> EventSourceError:
+        if isinstance(error, TopicNotFoundError):
+            return EventSourceError(
                 f"The topic {self.topic} of {self.cluster} is gone, or this key may not see it.",
                 hint="Create it, give the key DeveloperRead on it, or remove it from openlineage.topics.",
-            ) from error
-        except ConfluentError as error:
-            raise EventSourceError(
-                error.message, hint=error.hint, denied=error.denied, partial=bool(intake.count)
-            ) from error
+            )
+        return EventSourceError(error.message, hint=error.hint, denied=error.denied, partial=partial)
 
     def _start(self, intake: EventIntake, topic_id: str, first: _Offsets, end: _Offsets) -> dict[int, int]:
         """Where to go on: from the beginning in a topic that was created anew since."""

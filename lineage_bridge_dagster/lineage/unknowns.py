@@ -73,8 +73,8 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "with tables that no known process writes (discover: all of the catalog makes them assets)",
     ),
     UNREADABLE_TABLES: ("table", "that could not be loaded"),
-    REFUSED_EVENTS: ("event", "that tells no lineage"),
-    AGED_OUT: ("job or flow", "that no run has shown for too long, so that it is left out"),
+    REFUSED_EVENTS: ("event", "without lineage"),
+    AGED_OUT: ("flow", "left out, as no run shows it any more"),
     LEFT_OUT: (
         "source",
         "of properties that are not heeded, since only our own configuration may set them",

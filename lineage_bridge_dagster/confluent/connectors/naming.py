@@ -8,6 +8,7 @@ not mention a system, our rule follows the same pattern.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
@@ -286,3 +287,7 @@ def location(url: str, *segments: str) -> str:
 
 #: Every system's rule.
 RULES: tuple[Rule, ...] = tuple(rule for rule in dict(globals()).values() if isinstance(rule, Rule))
+#: The port that a name has where none is given, by its scheme.
+DEFAULT_PORTS: Mapping[str, str] = {
+    rule.template.partition("://")[0]: rule.port for rule in reversed(RULES) if rule.port
+}

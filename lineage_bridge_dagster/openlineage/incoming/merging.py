@@ -7,7 +7,7 @@ a company's other jobs do not. What joins to no node is an outside dataset, name
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,22 +75,29 @@ def merge_jobs(
         sql: How SQL is shown, one of `SQL_MODES`.
     """
     merged = MergedJobs(Graph(graph.nodes.values(), graph.edges.values()))
-    told = [
-        _ToldJob(source, job, _Resolver(join, ledger))
-        for source, ledger in sorted(ledgers.items())
-        for job in ledger.active(since[source])
-        # Our own events, which a topic that others share brings back.
-        if not job.facts.producer.startswith(PRODUCER)
-    ]
-    connected = _connected(told)
+    told = told_jobs(ledgers, join, since)
     for each in told:
-        if id(each) in connected:
-            merged.jobs[each.source] = merged.jobs.get(each.source, 0) + 1
+        counts = merged.jobs if each.connected else merged.unconnected
+        counts[each.source] = counts.get(each.source, 0) + 1
+        if each.connected:
             each.add_to(merged.graph, now, sql)
-        else:
-            merged.unconnected[each.source] = merged.unconnected.get(each.source, 0) + 1
-    _explain_writers(merged.graph, {each.node_id for each in told if id(each) in connected})
+    _explain_writers(merged.graph, {each.node_id for each in told if each.connected})
     return merged
+
+
+def told_jobs(ledgers: Mapping[str, JobLedger], join: DatasetJoin, since: Mapping[str, str]) -> list[ToldJob]:
+    """The jobs of each source, with their datasets as nodes; arguments as of `merge_jobs`."""
+    told = []
+    for source, ledger in sorted(ledgers.items()):
+        resolve = _Resolver(join, ledger)
+        told += [
+            ToldJob(source, job, resolve)
+            for job in ledger.active(since[source])
+            # Our own events, which a topic that others share brings back.
+            if not job.facts.producer.startswith(PRODUCER)
+        ]
+    _connect(told)
+    return told
 
 
 class _Resolver:
@@ -112,11 +119,20 @@ class _Resolver:
         return described.fields if described else ()
 
 
-class _ToldJob:
-    """A job of a source, with its datasets as nodes."""
+class ToldJob:
+    """A job of a source, with its datasets as nodes.
+
+    Attributes:
+        source: The name of the source.
+        name: The job's.
+        node_id: The id of its node.
+        reads: What each dataset is that it reads.
+        writes: What each dataset is that it writes.
+        connected: Whether it feeds a node that is known, or is fed by one, maybe through other jobs.
+    """
 
     def __init__(self, source: str, job: JobRecord, resolve: _Resolver) -> None:
-        self.source = source
+        self.source, self.name, self.connected = source, job.name, False
         self._job, self._resolve = job, resolve
         self.node_id = external_job_id(*job.name)
         self.reads = {name: resolve(name) for name in job.reads}
@@ -238,17 +254,15 @@ class _ToldJob:
         return (known or self._resolve(name)).node_id
 
 
-def _connected(told: Iterable[_ToldJob]) -> set[int]:
-    """The ids of the jobs from which a known node is reached downstream, or which one reaches."""
-    jobs = list(told)
-    writers: dict[str, list[_ToldJob]] = defaultdict(list)
-    readers: dict[str, list[_ToldJob]] = defaultdict(list)
+def _connect(jobs: Sequence[ToldJob]) -> None:
+    """Mark the jobs from which a known node is reached downstream, or which one reaches."""
+    writers: dict[str, list[ToldJob]] = defaultdict(list)
+    readers: dict[str, list[ToldJob]] = defaultdict(list)
     for job in jobs:
         for joined in job.reads.values():
             readers[joined.node_id].append(job)
         for joined in job.writes.values():
             writers[joined.node_id].append(job)
-    found: set[int] = set()
     for start, others, upwards in (
         ([job for job in jobs if _any_known(job.writes)], writers, True),
         ([job for job in jobs if _any_known(job.reads)], readers, False),
@@ -256,13 +270,12 @@ def _connected(told: Iterable[_ToldJob]) -> set[int]:
         seen, rest = {id(job) for job in start}, start
         while rest:
             job = rest.pop()
+            job.connected = True
             for joined in (job.reads if upwards else job.writes).values():
                 for other in others.get(joined.node_id, ()):
                     if id(other) not in seen:
                         seen.add(id(other))
                         rest.append(other)
-        found |= seen
-    return found
 
 
 def _any_known(datasets: Mapping[OpenLineageName, Joined]) -> bool:
