@@ -113,9 +113,12 @@ def _reload_with_state(origin: Any, instance: DagsterInstance, timeout_seconds: 
     reply = _client(origin).reload_code_with_state(serialize_value(info), timeout=timeout_seconds)
     if reply.serialized_error:
         # The server reports an error in a successful response.
-        error = _cause(reply.serialized_error)
-        kept = getattr(error, "cls_name", None) == ReplacedStateError.__name__
-        raise (KeptDefinitionsError if kept else ReloadError)(str(getattr(error, "message", error)))
+        causes = _causes(reply.serialized_error)
+        for each in causes:
+            if getattr(each, "cls_name", None) == ReplacedStateError.__name__:
+                raise KeptDefinitionsError(str(each.message))
+        # The first error only names the component; the last cause describes what is wrong and where.
+        raise ReloadError(str(getattr(causes[-1], "message", causes[-1])))
 
 
 def _reload_server(origin: Any, timeout_seconds: int) -> None:
@@ -146,9 +149,9 @@ def _reload_by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> 
         raise ReloadError(str(inner.get("message") or body.get("errors") or result))
 
 
-def _cause(serialized: str) -> Any:
-    error: Any = deserialize_value(serialized)
-    # The first error only names the component; the last cause describes what is wrong and where.
-    while getattr(error, "cause", None) is not None:
-        error = error.cause
-    return error
+def _causes(serialized: str) -> list[Any]:
+    """An error, and what caused it, down to the first cause."""
+    found: list[Any] = [deserialize_value(serialized)]
+    while (cause := getattr(found[-1], "cause", None)) is not None:
+        found.append(cause)
+    return found

@@ -13,7 +13,8 @@ from dagster_shared.error import SerializableErrorInfo
 from dagster_shared.serdes import deserialize_value, serialize_value
 from dagster_shared.serdes.objects.models.defs_state_info import DefsStateInfo
 
-from lineage_bridge_dagster.automation.reload import ReloadError, reload_code_location
+from lineage_bridge_dagster.assets.stored_component import ReplacedStateError
+from lineage_bridge_dagster.automation.reload import KeptDefinitionsError, ReloadError, reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster_tests.assets.world import many
 
@@ -79,6 +80,22 @@ def test_the_cause_of_an_error_in_the_response_is_reported(
     )
     reloaded = reload_code_location(server, instance)
     assert reloaded.tried == ("reload_code_with_state: defs.yaml:7 - owners: Invalid owner",)
+
+
+def test_a_server_that_keeps_its_definitions_is_not_restarted(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart would load none at all. What kept it from loading the newest has causes of its own."""
+    first = SerializableErrorInfo("Forbidden", [], "PermissionError")
+    kept = SerializableErrorInfo("It cannot be fetched", [], ReplacedStateError.__name__, first)
+    error = serialize_value(SerializableErrorInfo("Error while building definitions", [], None, kept))
+    server = Server()
+    monkeypatch.setattr(
+        server, "reload_code_with_state", lambda *_args, **_options: SimpleNamespace(serialized_error=error)
+    )
+    with pytest.raises(KeptDefinitionsError, match="It cannot be fetched"):
+        reload_code_location(server, instance)
+    assert server.id == 1
 
 
 def test_a_response_without_a_new_server_id_is_not_a_reload(
