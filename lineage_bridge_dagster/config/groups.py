@@ -6,9 +6,10 @@ is left empty is read from the environment, then from a `.env` file, then from A
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections import ChainMap
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -34,6 +35,14 @@ Given = Mapping[str, Mapping[str, Any]]
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
+@dataclasses.dataclass(frozen=True)
+class _Sources:
+    """What settings were read from; equal settings need not be read from the same objects."""
+
+    read: Callable[[], Any] = dataclasses.field(compare=False)
+    secrets: ReadSecrets | None = dataclasses.field(compare=False)
+
+
 class SettingsGroups(BaseModel):
     """Groups of settings that are read together. `from_env` reads them; the constructor reads nothing."""
 
@@ -46,8 +55,7 @@ class SettingsGroups(BaseModel):
 
     #: What the settings were read from, secrets included.
     _variables: Mapping[str, str] = PrivateAttr(default_factory=dict)
-    #: Reads the same sources again.
-    _read_again: partial[Self] | None = PrivateAttr(default=None)
+    _sources: _Sources | None = PrivateAttr(default=None)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -107,7 +115,8 @@ class SettingsGroups(BaseModel):
             settings._variables = {
                 name: text for layer in (stored, *reversed(layers)) for name, text in layer.items() if text
             }
-            settings._read_again = partial(cls.from_env, env, given=given, groups=groups, secrets=secrets)
+            again = partial(cls.from_env, env, given=given, groups=groups, secrets=secrets)
+            settings._sources = _Sources(again, secrets)
             return settings
         # Raised outside the except clause: pydantic's error, as its context, would show the value.
         raise explained
@@ -118,12 +127,12 @@ class SettingsGroups(BaseModel):
         Raises:
             ConfigurationError: as `from_env`.
         """
-        if self._read_again is None:
+        if self._sources is None:
             return self
-        secrets = self._read_again.keywords.get("secrets")
-        if isinstance(secrets, CachedSecrets):
-            secrets.forget()
-        return self._read_again()
+        if isinstance(self._sources.secrets, CachedSecrets):
+            self._sources.secrets.forget()
+        found: Self = self._sources.read()
+        return found
 
     def completed(self) -> Self:
         """The settings with what a group takes from another one.

@@ -158,6 +158,20 @@ def test_a_tick_uses_a_rotated_key_for_the_list_that_refused_the_old_one(stored:
     assert sent == ["old", "old", "new"]
 
 
+def test_settings_that_did_not_change_are_equal_so_that_ticks_keep_their_clients(stored: Stored) -> None:
+    read = reader()
+    assert read() == read() == reader()() == read().read_again()
+    lists = ListClient(read, transport=serving(lambda: stored.key, []))
+    scope = ListScope(TABLEFLOW, "env-1", "lkc-1")
+    sessions = []
+    for _ in range(2):
+        list(lists(scope))
+        sessions.append(lists._session)
+    assert sessions[0] is sessions[1]
+    before, stored.key = read(), "new"
+    assert before != before.read_again()
+
+
 def test_a_tick_makes_a_new_client_of_glue_after_aws_refused_its_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

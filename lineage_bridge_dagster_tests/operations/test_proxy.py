@@ -134,7 +134,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
         capture_output=True,
     )
     seen: list[Seen] = []
-    names = {"3000": "read_only", "3001": "operators", "4180": "oauth2_proxy"}
+    names = {"3000": "operators", "3001": "read_only", "4180": "oauth2_proxy"}
     servers = {port: _serve(name, seen) for port, name in names.items()}
     with socket.socket() as free, socket.socket() as other:
         free.bind(("127.0.0.1", 0))

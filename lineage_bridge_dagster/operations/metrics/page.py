@@ -16,6 +16,8 @@ from lineage_bridge_dagster.operations.metrics.totals import ComponentTotals, Me
 DEFAULT = "default"
 #: Topics of a component with a series of their own.
 MAX_TOPICS = 500
+#: Seconds after which a component that reports nothing is taken for one that was removed.
+REMOVED_AFTER = 7 * 24 * 3600.0
 
 #: A value, or the count and the sum of a summary, by the values of the labels.
 _Value = float | tuple[int, float]
@@ -33,6 +35,8 @@ def page(reading: InstanceReading, max_topics: int = MAX_TOPICS) -> Iterator[Met
     samples[f.COUNTED_SINCE][()] = reading.totals.began
     _runs(samples, reading)
     for name, totals in sorted(reading.totals.components.items()):
+        if reading.now - totals.last > REMOVED_AFTER:
+            continue
         _component(samples, name or DEFAULT, totals, max_topics)
     for sensor in reading.sensors:
         _sensor(samples, sensor)

@@ -219,7 +219,8 @@ def _base(name: str, names: tuple[str, ...]) -> str | None:
 
 def _sensors(found: tuple[AutomationState, ...]) -> Iterator[Sensor]:
     for each in found:
-        if _base(each.name, _AUTOMATIONS) == _NAMES.sensor and each.cursor:
+        # What one that is off knew may be long outdated.
+        if each.running and each.cursor and _base(each.name, _AUTOMATIONS) == _NAMES.sensor:
             try:
                 cursor = Cursor.model_validate_json(each.cursor)
             except ValidationError:

@@ -79,6 +79,8 @@ class ComponentTotals(BaseModel):
     discovery_last: dict[str, float] = Field(default_factory=dict)
     #: Of the last discovery that found anything.
     found_at: float = 0.0
+    #: Of the last report.
+    last: float = 0.0
     scopes: dict[str, int] = Field(default_factory=dict)
     glue_tables: dict[str, int] = Field(default_factory=dict)
     carried_since: dict[str, float] = Field(default_factory=dict)
@@ -100,6 +102,7 @@ class ComponentTotals(BaseModel):
 
     def add(self, at: float, report: RunReport) -> None:
         """Add a report of a Unix time."""
+        self.last = max(self.last, at)
         for api, by_status in report.requests.items():
             _add(self.requests.setdefault(api, {}), by_status)
         _add(self.retries, report.retries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -14,7 +15,7 @@ from prometheus_client.registry import Collector
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, Loss, TickTotals
 from lineage_bridge_dagster.dagster_internals import AutomationState
 from lineage_bridge_dagster.operations.metrics.families import FAMILIES
-from lineage_bridge_dagster.operations.metrics.page import page
+from lineage_bridge_dagster.operations.metrics.page import REMOVED_AFTER, page
 from lineage_bridge_dagster.operations.metrics.reading import InstanceReading, Sensor, UnfinishedRun
 from lineage_bridge_dagster.operations.metrics.totals import (
     ComponentTotals,
@@ -27,6 +28,7 @@ from lineage_bridge_dagster.operations.metrics.totals import (
 def reading(topics: int = 2) -> InstanceReading:
     """A reading with a sample of every metric."""
     eu = ComponentTotals(
+        last=999.0,
         discoveries={"complete": 3, "failed": 1},
         discovery_seconds=12.5,
         discovery_last={"complete": 900.0},
@@ -139,6 +141,11 @@ def test_sample(name: str, value: float) -> None:
 def test_nothing_is_said_of_what_is_not_known() -> None:
     found = samples(InstanceReading(1_000.0, RunTotals.begin(1.0)))
     assert set(found) == {"counted_since_timestamp_seconds{}"}
+
+
+def test_a_component_that_reports_nothing_for_a_week_is_left_out() -> None:
+    later = replace(reading(), now=999.0 + REMOVED_AFTER + 1, sensors=())
+    assert not [name for name in samples(later) if "component=eu" in name]
 
 
 def test_topics_have_series_up_to_a_bound_and_those_behind_come_first() -> None:
