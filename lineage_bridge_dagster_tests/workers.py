@@ -16,6 +16,7 @@ from xdist.workermanage import WorkerController
 #: mostly wait, beside the modules that the other workers then run.
 LONGEST = (
     *("topics", "spark", "connect", "cluster", "local_stack", "rest", "benchmark", "wheel", "flink", "push"),
+    "production",
     "stack",
 )
 

@@ -1,0 +1,1 @@
+"""The deployment of `deploy/` as processes, with faults in each of them."""

@@ -1,0 +1,113 @@
+"""What fails in a deployment comes back by itself, and loses nothing meanwhile."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.embedded.production.deployment import (
+    CODE_SERVER,
+    DAEMON,
+    POSTGRES,
+    READ_ONLY_WEBSERVER,
+    WEBSERVER,
+)
+from lineage_bridge_dagster_tests.dagster_ui import eventually
+from lineage_bridge_dagster_tests.production.conftest import KEY, Deployed
+
+pytestmark = [pytest.mark.xdist_group("production"), pytest.mark.timeout(900)]
+
+
+def test_a_newer_discovery_is_in_every_process_by_one_reload(deployed: Deployed) -> None:
+    began = time.time()
+    key = deployed.store_newer()
+    deployed.wait_for_tick("loaded a newer discovery", began)
+    for process in (WEBSERVER, READ_ONLY_WEBSERVER):
+        deployed.wait_for_assets(key, process=process)
+        assert len(deployed.assets(process)) == len(set(deployed.assets(process)))
+
+
+def test_a_code_server_that_is_killed_before_it_reloads_comes_back_with_the_newest(
+    deployed: Deployed,
+) -> None:
+    production = deployed.production
+    key = deployed.store_newer()
+    production.kill(CODE_SERVER)
+    production.start(CODE_SERVER)
+    deployed.wait_for_assets(key)
+
+
+def test_a_daemon_that_is_killed_goes_on_from_its_cursor(deployed: Deployed) -> None:
+    production = deployed.production
+    production.kill(DAEMON)
+    key, since = deployed.store_newer(), time.time()
+    production.start(DAEMON)
+    deployed.wait_for_tick("loaded a newer discovery", since)
+    deployed.wait_for_assets(key)
+    (state,) = [each for each in deployed.instance.all_instigator_state() if each.name == "lineage_sensor"]
+    assert len(json.loads(state.instigator_data.cursor)["servers"]) > 1  # type: ignore[union-attr]
+
+
+def test_two_daemons_double_nothing(deployed: Deployed) -> None:
+    production = deployed.production
+    production.members["second"] = production.members[DAEMON]
+    production.start("second")
+    try:
+        key = deployed.store_newer()
+        deployed.wait_for_assets(key)
+        assert len(deployed.assets()) == len(set(deployed.assets()))
+        assert deployed.instance.get_runs_count() == 0
+    finally:
+        production.kill("second")
+        del production.members["second"]
+
+
+def test_after_an_outage_of_postgresql_all_processes_go_on(deployed: Deployed) -> None:
+    production = deployed.production
+    production.kill(POSTGRES)
+    time.sleep(3)
+    production.start(POSTGRES)
+    key = deployed.store_newer()
+    deployed.wait_for_assets(key)
+    assert all(production.is_running(name) for name in (CODE_SERVER, DAEMON, WEBSERVER))
+
+
+def test_a_server_that_runs_keeps_its_assets_while_the_newest_discovery_cannot_be_read(
+    deployed: Deployed,
+) -> None:
+    good, since = StateStore.of(deployed.instance, KEY).latest_version(), time.time()
+    deployed.wait_for_assets(f"kafka/lkc-east1/topic-{deployed.topics - 1}")
+    before = sorted(deployed.assets())
+    storage = deployed.instance.defs_state_storage
+    assert storage
+    try:
+        storage.set_latest_version(KEY, "of-another-host")
+        deployed.aws.fail("*", "AccessDenied", status=403, times=-1, matching="of-another-host")
+        deployed.wait_for_tick("cannot be fetched", since)
+        assert sorted(deployed.assets()) == before
+        assert deployed.instance.get_runs_count() == 0
+    finally:
+        deployed.aws.clear_faults()
+        storage.set_latest_version(KEY, good)
+
+
+def test_a_server_that_starts_without_its_bucket_says_so_and_recovers(deployed: Deployed) -> None:
+    production = deployed.production
+    before = sorted(deployed.assets())
+    deployed.aws.fail("*", "AccessDenied", status=403, times=-1, matching="defs_state")
+    try:
+        since = time.time()
+        production.kill(CODE_SERVER)
+        production.start(CODE_SERVER)
+        shown = eventually(
+            lambda: deployed.assets() == ["lineage_bridge/discovery"] or None, 240, "the explanation", 0.5
+        )
+        assert shown
+        deployed.wait_for_tick("cannot be fetched", since)
+        assert deployed.instance.get_runs_count() == 0
+    finally:
+        deployed.aws.clear_faults()
+    eventually(lambda: sorted(deployed.assets()) == before or None, 240, "all assets", 0.5)
