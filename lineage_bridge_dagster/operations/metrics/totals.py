@@ -178,7 +178,7 @@ class RunTotals(BaseModel):
             return None
         if not isinstance(found, dict) or not found:
             return None
-        METRICS.check(found.get(METRICS.key), f"{METRICS.name} in {METRICS.place}")
+        METRICS.check(found.get(METRICS.key), METRICS.place)
         try:
             return cls.model_validate(found)
         except ValidationError:

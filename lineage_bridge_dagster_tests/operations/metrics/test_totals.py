@@ -101,6 +101,6 @@ def test_a_topic_that_no_run_loads_is_forgotten() -> None:
 
 def test_a_record_of_a_newer_version_is_refused_and_a_broken_one_begins_again() -> None:
     record = RunTotals.begin(BEGAN).model_copy(update={"version": 99}).model_dump_json()
-    with pytest.raises(NewerFormatError, match="the totals of the metrics has format 99"):
+    with pytest.raises(NewerFormatError, match="has format 99 of the totals of the metrics"):
         RunTotals.parse(record)
     assert [RunTotals.parse(text) for text in ("{not json", "[]", '{"began": []}', "", None)] == [None] * 5
