@@ -1,4 +1,4 @@
-"""`lineage-bridge export datazone`, and what the doctor says of a domain."""
+"""`lineage-bridge export datazone`."""
 
 from __future__ import annotations
 
@@ -64,18 +64,3 @@ def test_command_without_a_domain_names_the_variable(
     result = run(service, "export", "datazone", "--graph", "graph.json")
     assert result.exit_code == 2
     assert "Set LINEAGE_BRIDGE_DATAZONE_DOMAIN" in " ".join(result.output.split())
-
-
-@pytest.mark.parametrize(
-    ("errors", "shown"),
-    [
-        ([], "may read its events"),
-        (["AccessDeniedException"] * 4, "Allow datazone:ListLineageEvents"),
-        (["UnauthorizedException"] * 4, "users or roles of the domain"),
-    ],
-)
-def test_doctor_asks_the_domain(service: DataZoneService, errors: list[str], shown: str) -> None:
-    service.errors["ListLineageEvents"] = errors
-    result = run(service, "doctor", "--only", "datazone")
-    assert shown in " ".join(result.output.split())
-    assert "PostLineageEvent" not in service.calls
