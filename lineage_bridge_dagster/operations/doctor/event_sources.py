@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.config.aws import s3_client
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.event_sources.source import EventSourceError
 from lineage_bridge_dagster.event_sources.sources import event_sources
 from lineage_bridge_dagster.lineage.coverage import OPENLINEAGE, Scope
 from lineage_bridge_dagster.lineage.model import Graph
@@ -27,9 +26,6 @@ def readable(context: Context) -> Iterator[Result]:
         tried = f"Looked at {source.name}."
         try:
             yield ok(tried, source.probe())
-        except EventSourceError as error:
-            yield failed(tried, error.message, error.hint)
-            continue
         except LineageBridgeError as error:
             yield failed(tried, error.message, error.hint)
             continue

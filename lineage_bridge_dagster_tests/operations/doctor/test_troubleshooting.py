@@ -79,6 +79,7 @@ TESTS: Sequence[Sequence[str]] = [
         "test_missing_and_unused_keys_are_named",
     ],
     ["test_wrong_configuration_and_a_receiver_that_is_down_are_found"],
+    ["test_a_source_that_cannot_be_read_is_named"],
     ["test_a_domain_that_refuses_us_is_found_without_a_post"],
     [
         "test_a_daemon_with_recent_heartbeats_is_well_and_one_that_stopped_fails",
