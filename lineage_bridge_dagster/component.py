@@ -76,7 +76,7 @@ from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
+from lineage_bridge_dagster.lineage.garbage import kept_objects
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.openlineage.yaml_section import OpenLineageConfig
 from lineage_bridge_dagster.settings import SettingsReader
@@ -229,7 +229,7 @@ class LineageBridgeComponent(StoredComponent):
         self, state_path: Path | None, problem: LineageBridgeError | None = None
     ) -> Definitions:
         """The definitions of a state; without one, the sensor, the refresh job, and jobs that fail."""
-        with no_garbage_collection():
+        with kept_objects():
             return self._definitions(state_path, problem)
 
     def _definitions(self, state_path: Path | None, problem: LineageBridgeError | None = None) -> Definitions:

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 from dagster import (
     AssetCheckSeverity,
+    AssetDep,
     AssetKey,
+    AssetSpec,
     ComponentLoadContext,
     DagsterEventType,
     DagsterInstance,
@@ -151,6 +153,8 @@ __all__ = [
     "state_folder",
     "stored_instance_id",
     "tag_run",
+    "with_deps",
+    "with_metadata",
 ]
 
 
@@ -225,6 +229,20 @@ def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, An
         graph = step_context.job_def.asset_layer.asset_graph
     for node in graph.asset_nodes:
         yield node.key, node.metadata
+
+
+def with_metadata(spec: AssetSpec, metadata: Mapping[str, Any]) -> AssetSpec:
+    """A copy of a spec with other metadata.
+
+    `AssetSpec.replace_attributes` validates everything again, and changes the filters of warnings twice: for
+    each of a load's assets that is a fifth of the time.
+    """
+    return spec._replace(metadata=metadata)
+
+
+def with_deps(spec: AssetSpec, deps: Iterable[AssetDep]) -> AssetSpec:
+    """A copy of a spec with other dependencies, each given once; as fast as `with_metadata`."""
+    return spec._replace(deps=[*deps])
 
 
 def pin_newest_state(key: str) -> None:

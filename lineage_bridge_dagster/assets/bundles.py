@@ -99,7 +99,7 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
         keys_by_input_name=inputs,
         keys_by_output_name=outputs,
         check_specs_by_output_name=checks,
-        specs=[asset.spec.replace_attributes(deps=asset.deps) for asset in bundle.assets],
+        specs=[asset.spec_with_deps() for asset in bundle.assets],
         can_subset=True,
     )
 

@@ -48,7 +48,7 @@ def asset_definitions(
         ),
     ]
     return [
-        *(asset.spec.replace_attributes(deps=asset.deps) for asset in inventory.external),
+        *(asset.spec_with_deps() for asset in inventory.external),
         *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute)),
         *(example_assets(inventory, names.io_manager) if examples else ()),
         *(discovery_asset(names, inventory, discovery_policy, carried_limit) if checks else ()),

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from dagster import AssetKey, AssetSpec, UrlMetadataValue
+from dagster import AssetDep, AssetKey, AssetSpec, UrlMetadataValue
 
+from lineage_bridge_dagster.dagster_internals import with_deps, with_metadata
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
@@ -53,6 +54,10 @@ class Asset:
     @property
     def key(self) -> AssetKey:
         return self.spec.key
+
+    def spec_with_deps(self) -> AssetSpec:
+        """The spec with the dependencies, which are sorted and distinct."""
+        return with_deps(self.spec, [AssetDep(key) for key in self.deps])
 
 
 @dataclass(frozen=True)
@@ -196,13 +201,13 @@ def _with(metadata: Mapping[str, Any], spec: AssetSpec) -> AssetSpec:
     """Return the spec with more metadata, which the UI shows after Dagster's standard keys."""
     namespace = f"{StandardMetadata.namespace()}/"
     standard = {name: value for name, value in spec.metadata.items() if name.startswith(namespace)}
-    return spec.replace_attributes(metadata={**standard, **metadata, **spec.metadata})
+    return with_metadata(spec, {**standard, **metadata, **spec.metadata})
 
 
 def _split_deps(spec: AssetSpec, upstream: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:
     """Return the spec without dependencies, and those of the graph and the translator, without itself."""
     deps = {*upstream, *(dep.asset_key for dep in spec.deps)} - {spec.key}
-    return spec.replace_attributes(deps=[]) if spec.deps else spec, tuple(sorted(deps))
+    return with_deps(spec, ()) if spec.deps else spec, tuple(sorted(deps))
 
 
 def _kind(asset: Asset) -> str:

@@ -1,7 +1,7 @@
 """The job that tells what a change would do: `lineage-bridge impact` for the launchpad and GraphQL."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dagster import (
     AssetKey,
@@ -21,8 +21,10 @@ from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.metadata import ImpactMetadata
 from lineage_bridge_dagster.assets.one_op_job import one_op_job
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.impact.report import Impact, Verdict
 from lineage_bridge_dagster.text import did_you_mean
+
+if TYPE_CHECKING:
+    from lineage_bridge_dagster.impact.report import Impact, Verdict
 
 _NEVER = "never"
 
@@ -55,11 +57,12 @@ def impact_job(instance: ComponentInstance) -> JobDefinition:
     def impact(
         context: OpExecutionContext, config: ImpactJobConfig
     ) -> Iterator[AssetObservation | Output[dict[str, int]]]:
-        # Imported here: definitions load without the parsers of SQL and schemas.
+        # Imported here: definitions load without the parsers of SQL and schemas, and without the connectors.
         from lineage_bridge_dagster.impact.analysis import impact_of_discovery
         from lineage_bridge_dagster.impact.files import GivenChanges
         from lineage_bridge_dagster.impact.render import markdown
         from lineage_bridge_dagster.impact.render.phrases import VERDICTS, named, next_step, summary
+        from lineage_bridge_dagster.impact.report import Verdict
 
         with readable_failures():
             fail_on = _verdict(config.fail_on)
@@ -104,7 +107,9 @@ def impact_job(instance: ComponentInstance) -> JobDefinition:
     )
 
 
-def _verdict(text: str) -> Verdict | None:
+def _verdict(text: str) -> "Verdict | None":
+    from lineage_bridge_dagster.impact.report import Verdict
+
     try:
         return None if text == _NEVER else Verdict(text)
     except ValueError:
@@ -115,7 +120,7 @@ def _verdict(text: str) -> Verdict | None:
         ) from None
 
 
-def _changed_assets(found: Impact, keys: Mapping[str, AssetKey]) -> list[AssetKey]:
+def _changed_assets(found: "Impact", keys: Mapping[str, AssetKey]) -> list[AssetKey]:
     """The assets at which the paths to what is affected start."""
     starts = {effect.path[0].node.node_id for effect in found.effects if effect.path}
     return sorted({keys[node_id] for node_id in starts if node_id in keys})

@@ -6,6 +6,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+#: Objects made in a block from which on the search takes a notable part of what follows.
+_MANY = 200_000
+
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
@@ -21,3 +24,20 @@ def no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def kept_objects() -> Iterator[None]:
+    """Pause the collector within the block, and then leave what the process has by then out of its search.
+
+    It is for a load that others build on at once, and only a large one does so. Before it does so again, what
+    was replaced since the last time is freed.
+    """
+    with no_garbage_collection():
+        yield
+        if gc.get_count()[0] < _MANY:
+            return
+        if gc.get_freeze_count():
+            gc.unfreeze()
+            gc.collect()
+        gc.freeze()

@@ -12,7 +12,6 @@ from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind
 from lineage_bridge_dagster.spark.io.base import TableIOManager
-from lineage_bridge_dagster.spark.io.read import read_asset
 from lineage_bridge_dagster.spark.io.requests import ReadRequest, WriteRequest
 from lineage_bridge_dagster.spark.io.results import commit_metadata
 from lineage_bridge_dagster.spark.io.targets import require_namespace
@@ -40,6 +39,9 @@ class PySparkIcebergIOManager(TableIOManager):
 
     def read_other(self, request: ReadRequest) -> Any:
         """A lazy DataFrame; nothing is computed."""
+        # Imported here: definitions load without the decoders of topics.
+        from lineage_bridge_dagster.spark.io.read import read_asset
+
         if request.source.kind != "topic":
             request.catalogs.spark_conf_of(request.catalog)
         return read_asset(

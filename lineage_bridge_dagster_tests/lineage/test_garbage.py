@@ -1,0 +1,51 @@
+"""Tests of the search for cyclic garbage."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from lineage_bridge_dagster.lineage import garbage
+from lineage_bridge_dagster.lineage.garbage import kept_objects, no_garbage_collection
+
+
+class _Cycle:
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture(autouse=True)
+def _unfrozen() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_what_a_large_load_made_is_not_searched_and_is_freed_once_it_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, many: bool
+) -> None:
+    monkeypatch.setattr(garbage, "_MANY", 1 if many else 10**9)
+    with kept_objects():
+        kept = _Cycle()
+        found = weakref.ref(kept)
+    del kept
+    gc.collect()
+    assert (found() is not None) is many
+    with kept_objects():
+        _other = [_Cycle()]
+    assert found() is None
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_pause_ends_as_the_collector_was(enabled: bool) -> None:
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with no_garbage_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() is enabled
+    finally:
+        gc.enable()
