@@ -85,7 +85,7 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
         name=bundle.name,
         ins=dict.fromkeys(inputs, In(Nothing)),
         out={
-            **dict.fromkeys(outputs, Out(is_required=False, io_manager_key=names.io_manager)),
+            **dict.fromkeys(outputs, Out(Any, is_required=False, io_manager_key=names.io_manager)),
             **dict.fromkeys(checks, Out(Nothing, is_required=False)),
         },
         required_resource_keys=set(kind.resources),

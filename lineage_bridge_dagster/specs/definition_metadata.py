@@ -32,7 +32,7 @@ def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict
     is_chain = context.role is Role.CHAIN
     return {
         **_standard(node, context),
-        **LineageMetadata(
+        **LineageMetadata.entries(
             **_of_kind(node, context),
             lineage=UrlMetadataValue(lineage_url(key)),
             conflict=f"Nothing is pushed to this table: {conflict}."
@@ -53,9 +53,9 @@ def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict
     }
 
 
-def _standard(node: Node, context: NodeContext) -> StandardMetadata:
+def _standard(node: Node, context: NodeContext) -> dict[str, Any]:
     if context.role is Role.CHAIN:
-        return StandardMetadata()
+        return {}
     name = uri = None
     if isinstance(node, GlueTableNode):
         table = GlueTableNode.of(node)
@@ -65,7 +65,7 @@ def _standard(node: Node, context: NodeContext) -> StandardMetadata:
     elif node.node_type == NodeType.EXTERNAL_DATASET:
         uri = node.qualified_name
     schema = column_schema(_columns(node, context))
-    return StandardMetadata(
+    return StandardMetadata.entries(
         table_name=name, uri=uri, column_schema=MetadataValue.table_schema(schema) if schema else None
     )
 

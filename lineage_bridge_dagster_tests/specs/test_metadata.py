@@ -64,6 +64,15 @@ def test_unpacking_leaves_out_none_and_keeps_the_order_of_fields() -> None:
     ]
 
 
+def test_the_entries_of_a_definition_are_those_of_a_set() -> None:
+    values = {"node_id": "n", "hops": 0, "drawing": MetadataValue.md("![]()"), "cluster": None}
+    entries = LineageMetadata.entries(**values)
+    assert list(entries.items()) == list(dict(LineageMetadata(**values)).items())
+    assert StandardMetadata.entries(row_count=2) == dict(StandardMetadata(row_count=2))
+    with pytest.raises(TypeError, match="LineageMetadata has no field hop"):
+        LineageMetadata.entries(hop=1, hops=2)
+
+
 def test_key_of_an_unknown_field_is_an_error() -> None:
     assert LineageMetadata.key("hops") == "lineage_bridge/hops"
     with pytest.raises(AttributeError, match="hop_count"):

@@ -55,7 +55,7 @@ def downstream_metadata(
         parts.append(
             f"These are the nearest {MAX_ROWS}. [Show all in the graph]({lineage_url(key, 'downstream')})."
         )
-    return dict(LineageMetadata(downstream=MarkdownMetadataValue("\n\n".join([*parts, *gaps]))))
+    return LineageMetadata.entries(downstream=MarkdownMetadataValue("\n\n".join([*parts, *gaps])))
 
 
 def _counts(fed: Sequence[Node], more: bool) -> str:
