@@ -27,6 +27,8 @@ _LITERALS = {
     "specs/metadata.py",
     "specs/keys.py",
     "assets/examples.py",
+    # Keys of what the instance keeps.
+    "assets/lineage_events.py",
     # Tags of runs, which tell who launched them.
     "collector/assets/upload.py",
 }
