@@ -55,7 +55,6 @@ def test_names_and_a_source_folder_are_as_the_project_says(
         "location_name": "lake",
         "working_directory": "./src",
     }
-    assert "-m ours.all" in (folder / "workspace.yaml").read_text()
 
 
 def test_files_that_exist_stay_as_they_are(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ raise RuntimeError("the end")
 def lines() -> Sequence[dict[str, Any]]:
     """What a process that executes a failing run, and then ends with an error, writes."""
     environment = {**os.environ, "LINEAGE_BRIDGE_LOG_FORMAT": "json", "DAGSTER_DISABLE_TELEMETRY": "1"}
+    environment["PYTHONWARNINGS"] = "default"
     ended = subprocess.run([sys.executable, "-c", _RUN], env=environment, capture_output=True, text=True)
     assert ended.returncode == 1
     assert "hunter2" not in ended.stderr + ended.stdout

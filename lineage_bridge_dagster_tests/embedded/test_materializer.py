@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import fastavro
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -130,6 +131,18 @@ class MemoryTopic(InMemoryTopic):
         return super().bounds()
 
 
+def through(client: TestClient) -> httpx.MockTransport:
+    """A transport to the application of a test's client, whichever library that client is built on."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        url, headers = str(request.url), dict(request.headers)
+        answered = client.request(request.method, url, content=request.content, headers=headers)
+        kept = {name: value for name, value in answered.headers.items() if name != "content-encoding"}
+        return httpx.Response(answered.status_code, headers=kept, content=answered.content)
+
+    return httpx.MockTransport(answer)
+
+
 @dataclass(frozen=True)
 class Connection(ClusterConnection):
     """A cluster whose Schema Registry is the emulator's in this process."""
@@ -146,7 +159,7 @@ class Connection(ClusterConnection):
 
     @contextmanager
     def registry(self) -> Iterator[SchemaRegistryClient]:
-        with ConfluentSession(self.registry_settings, self.client._transport) as session:
+        with ConfluentSession(self.registry_settings, through(self.client)) as session:
             yield SchemaRegistryClient(session, self.environment_id)
 
 
@@ -167,7 +180,7 @@ def local(
         emulator = Emulator("http://localhost", TestClient(client.app, base_url="http://localhost/emulator/"))
         progress: list[dict[str, int]] = []
         env = {**world.credentials_env(), "LINEAGE_BRIDGE_CONFLUENT_API_URL": "http://localhost"}
-        with ConfluentSession(Settings.from_env(env).confluent, client._transport) as confluent:
+        with ConfluentSession(Settings.from_env(env).confluent, through(client)) as confluent:
 
             def connect(kafka: KafkaConfig) -> ClusterConnection:
                 return Connection.of(kafka, addresses[kafka.cluster], confluent, client)

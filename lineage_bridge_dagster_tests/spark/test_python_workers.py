@@ -25,7 +25,6 @@ print(found.__file__.startswith(sys.argv[1]), *sorted(after - {"lineage_bridge_d
 @pytest.mark.parametrize(
     ("module", "needed", "unneeded"),
     [
-        ("spark.chains.walker", {"numpy", "pyarrow"}, {"pydantic", "pyiceberg", "google", "orjson"}),
         ("spark.decoding.protobuf", {"google", "pyiceberg"}, set()),
     ],
 )

@@ -153,6 +153,7 @@ def test_tables_of_an_older_version_get_the_columns_of_this_one(spark: SparkSess
     """Version 0.1.0 wrote these."""
     discovery = with_inputs()
     older = json.loads((V0_1_0 / "lineage_tables.json").read_text())
+    spark.sql(f"CREATE NAMESPACE {quoted('glue', database)}")
     for table, columns in older.items():
         listed = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         spark.sql(f"CREATE TABLE {quoted('glue', database, table)} ({listed}) USING iceberg")
