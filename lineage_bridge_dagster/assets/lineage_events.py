@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dagster import DagsterInstance, DagsterLogManager
@@ -95,25 +96,36 @@ class LineageEvents:
         Args:
             instance: Keeps what was sent.
             discovery: The discovery.
-            log: Is told what became of it.
+            log: Receives a line for each receiver.
             tables: Only what is upstream of these tables, by node id; None means all.
         """
         reports: list[ReceiverReport] = []
+        receivers: list[Receiver] = []
         for name, source in self.sources.items():
-            try:
-                if found := source():
-                    kept = SentOfInstance(instance, self.name)
-                    reports += emit(discovery, found, kept, tables=tables).receivers
-            except BaseException as error:
-                if is_interruption(error):
-                    raise
-                if not isinstance(error, LineageBridgeError):
-                    log.exception("Sending events of lineage failed")
-                reason = error.reason if isinstance(error, LineageBridgeError) else repr(error)
-                reports.append(ReceiverReport(name, reason=reason))
+            with _reporting(name, reports, log):
+                receivers += source()
+        if receivers:
+            # All receivers at once, so that the events are made once.
+            with _reporting("events", reports, log):
+                kept = SentOfInstance(instance, self.name)
+                reports += emit(discovery, receivers, kept, tables=tables).receivers
         for report in reports:
             (log.info if report.ok else log.warning)("Events of lineage: %s", report)
         return EmissionReport(reports) if reports else None
+
+
+@contextmanager
+def _reporting(name: str, reports: list[ReceiverReport], log: DagsterLogManager) -> Iterator[None]:
+    """Report an error instead of raising it, unless it ends the run on purpose."""
+    try:
+        yield
+    except BaseException as error:
+        if is_interruption(error):
+            raise
+        if not isinstance(error, LineageBridgeError):
+            log.exception("Sending events of lineage failed")
+        reason = error.reason if isinstance(error, LineageBridgeError) else repr(error)
+        reports.append(ReceiverReport(name, reason=reason))
 
 
 def state_text(report: EmissionReport | None, processes: Sequence[str]) -> str | None:

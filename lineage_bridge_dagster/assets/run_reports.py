@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Literal
@@ -111,9 +112,7 @@ _ADAPTER: TypeAdapter[RunReport] = TypeAdapter(RunReport)
 
 def discovery_report(found: Discovery) -> DiscoveryRunReport:
     """The numbers of a discovery."""
-    scopes: dict[str, int] = {}
-    for report in found.coverage:
-        scopes[str(report.status)] = scopes.get(str(report.status), 0) + 1
+    scopes = Counter(str(report.status) for report in found.coverage)
     glue = glue_counts(found.graph)
     tables = {
         str(GlueStatus.FOUND): glue.found,

@@ -102,16 +102,17 @@ def materialize_tables(
     inventory = instance.inventory
     with readable_failures():
         settings = instance.push_settings()
-        tables = selected_in_run(context, inventory.tables)
         report = instance.cache.get(
             context.run.run_id,
             "push",
-            lambda: _push(instance, context, settings, tables),
+            lambda: _push(instance, context, settings, selected_in_run(context, inventory.tables)),
         )
         events = instance.cache.get(
             context.run.run_id,
             "openlineage",
-            lambda: instance.events.send(context.instance, inventory.discovery, context.log, tables),
+            lambda: instance.events.send(
+                context.instance, inventory.discovery, context.log, selected_in_run(context, inventory.tables)
+            ),
         )
     results = {result.table: result for result in report.results}
     commits = commits_of_run(instance, context)

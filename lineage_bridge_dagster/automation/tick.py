@@ -87,9 +87,11 @@ class Tick:
             return result
         if latest is None:
             self._refresh(result, "no discovery is stored yet")
-        elif (is_newer or self.loaded.discovery is None) and self._can_read_state(result) and not is_newer:
-            # The server started while the storage was down.
-            self._reload(result)
+        elif is_newer or self.loaded.discovery is None:
+            is_readable = self._can_read_state(result)
+            if is_readable and not is_newer:
+                # The server started while the storage was down.
+                self._reload(result)
         if self.loaded.discovery is None or result.refresh is not None:
             return result
         self._report_absent(result, self.loaded.discovery)

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.collector.settings import CollectorSettings
-from lineage_bridge_dagster.config.aws import aws_session, client_config
-from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.config.aws import aws_session, client_config, named_client
 
 #: The most tags and objects of a page, and values of an expression (API reference: PageSize, SearchPageSize,
 #: TagValueList).
@@ -62,13 +60,12 @@ class LakeFormationReader:
     def __init__(self, settings: CollectorSettings, region: str) -> None:
         retries = Config(retries={"mode": "standard", "total_max_attempts": _ATTEMPTS})
         session = aws_session(settings.aws(region), settings.keys, settings.external_id)
-        try:
-            self._client = session.client("lakeformation", config=client_config(1).merge(retries))
-        except (ValueError, BotoCoreError) as error:
-            raise ConfigurationError(
-                f"The Lake Formation client could not be created: {error}",
-                hint="Check regions and AWS_ENDPOINT_URL_LAKEFORMATION.",
-            ) from error
+        self._client: Any = named_client(
+            session,
+            "Lake Formation",
+            client_config(1).merge(retries),
+            check="regions and AWS_ENDPOINT_URL_LAKEFORMATION",
+        )
         self._region = region
         self._catalog = {"CatalogId": settings.catalog_id} if settings.catalog_id else {}
         self.calls: Counter[str] = Counter()

@@ -106,13 +106,37 @@ def s3_client(
     config = client_config(max_concurrency)
     if path_style:
         config = config.merge(Config(s3={"addressing_style": "path"}))
-    session = aws_session(settings, keys, external_id)
+    client: S3Client = named_client(
+        aws_session(settings, keys, external_id),
+        "S3",
+        config,
+        check="LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_CATALOG_S3_ENDPOINT",
+        endpoint_url=endpoint_url,
+    )
+    return client
+
+
+def named_client(
+    session: boto3.Session, name: str, config: Config, *, check: str, endpoint_url: str | None = None
+) -> Any:
+    """Return a client of a service.
+
+    Args:
+        session: with the identity and the region.
+        name: of the service, as messages have it: `Lake Formation` for `lakeformation`.
+        config: timeouts, retries and connections.
+        check: the settings to check if there can be no client, as a clause.
+        endpoint_url: its endpoint; by default that of the region, or of `AWS_ENDPOINT_URL[_SERVICE]`.
+
+    Raises:
+        ConfigurationError: the region or the endpoint is malformed.
+    """
+    service: Any = name.replace(" ", "").lower()
     try:
-        return session.client("s3", endpoint_url=endpoint_url, config=config)
+        return session.client(service, endpoint_url=endpoint_url, config=config)
     except (ValueError, BotoCoreError) as error:
         raise ConfigurationError(
-            f"The S3 client could not be created: {error}",
-            hint="Check LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_CATALOG_S3_ENDPOINT.",
+            f"The {name} client could not be created: {error}", hint=f"Check {check}."
         ) from error
 
 

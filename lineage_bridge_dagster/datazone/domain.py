@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore import xform_name
+from botocore.exceptions import ClientError
 
 from lineage_bridge_dagster.catalogs.errors import (
     AccessDeniedError,
@@ -19,9 +20,8 @@ from lineage_bridge_dagster.catalogs.errors import (
     UnreachableError,
 )
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
-from lineage_bridge_dagster.config.aws import aws_session, client_config
+from lineage_bridge_dagster.config.aws import aws_session, client_config, named_client
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.errors import ConfigurationError
 
 _PAGE = 50
 #: Error code -> its class, and what to do.
@@ -57,38 +57,14 @@ class PostedEvent(NamedTuple):
     created: datetime | None
 
 
-class DomainAsset(NamedTuple):
-    """An asset of the domain's inventory."""
-
-    asset: str
-    external_identifier: str
-
-
-class DataZoneClient(Protocol):
-    """What we call of boto3's client."""
-
-    def post_lineage_event(self, **fields: Any) -> Mapping[str, Any]: ...
-    def get_lineage_event(self, **fields: Any) -> Mapping[str, Any]: ...
-    def list_lineage_events(self, **fields: Any) -> Mapping[str, Any]: ...
-    def get_lineage_node(self, **fields: Any) -> Mapping[str, Any]: ...
-    def search(self, **fields: Any) -> Mapping[str, Any]: ...
-    def create_asset(self, **fields: Any) -> Mapping[str, Any]: ...
-
-
-def datazone_client(aws: AwsSettings, max_concurrency: int) -> DataZoneClient:
+def datazone_client(aws: AwsSettings, max_concurrency: int) -> Any:
     """boto3's client of DataZone, with the identity and the region of Glue's.
 
     Raises:
         ConfigurationError: no region is set, the profile is unknown, or an endpoint is malformed.
     """
-    session = aws_session(aws)
-    try:
-        return cast("DataZoneClient", session.client("datazone", config=client_config(max_concurrency)))
-    except (ValueError, BotoCoreError) as error:
-        raise ConfigurationError(
-            f"The DataZone client could not be created: {error}",
-            hint="Check LINEAGE_BRIDGE_AWS_REGION and AWS_ENDPOINT_URL_DATAZONE.",
-        ) from error
+    check = "LINEAGE_BRIDGE_AWS_REGION and AWS_ENDPOINT_URL_DATAZONE"
+    return named_client(aws_session(aws), "DataZone", client_config(max_concurrency), check=check)
 
 
 class DataZoneDomain:
@@ -99,7 +75,7 @@ class DataZoneDomain:
         domain: The domain's id.
     """
 
-    def __init__(self, client: DataZoneClient, domain: str) -> None:
+    def __init__(self, client: Any, domain: str) -> None:
         self._client = client
         self.domain = domain
 
@@ -128,15 +104,14 @@ class DataZoneDomain:
             return 0
         return len(found.get("upstreamNodes") or ())
 
-    def assets(self, asset_type: str) -> Iterator[DomainAsset]:
-        """The assets of a type."""
+    def assets(self, asset_type: str) -> Iterator[str]:
+        """The external identifiers of the assets of a type."""
         of_type = {"filter": {"attribute": "typeName", "value": asset_type}}
         for page in self._pages("Search", searchScope="ASSET", filters=of_type):
             for item in page.get("items") or ():
                 asset = item.get("assetItem") or {}
                 if asset.get("typeIdentifier") == asset_type:
-                    identifier = str(asset.get("externalIdentifier") or "")
-                    yield DomainAsset(str(asset.get("identifier")), identifier)
+                    yield str(asset.get("externalIdentifier") or "")
 
     def create_asset(self, **fields: Any) -> None:
         self._call("CreateAsset", **fields)
@@ -154,9 +129,8 @@ class DataZoneDomain:
             token = {"nextToken": str(following)}
 
     def _call(self, operation: str, **fields: Any) -> Mapping[str, Any]:
-        method = "".join(f"_{char.lower()}" if char.isupper() else char for char in operation)[1:]
         try:
-            answer = getattr(self._client, method)(domainIdentifier=self.domain, **fields)
+            answer = getattr(self._client, xform_name(operation))(domainIdentifier=self.domain, **fields)
         except Exception as error:
             raise _translated(error, f"datazone:{operation}", f"the domain {self.domain}") from error
         if not isinstance(answer, Mapping):

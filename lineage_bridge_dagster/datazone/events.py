@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -39,6 +39,7 @@ class PreparedEvent(NamedTuple):
         job: Its job.
         time: In ISO 8601.
         body: JSON in UTF-8.
+        digest: Of all but its time: the same for the same lineage, whenever it was read.
         tables: The source identifiers of the Glue tables that the job writes.
         topics: The source identifiers of the topics that it reads and writes, with their names.
         left_out: What the event could not hold, in words.
@@ -47,16 +48,10 @@ class PreparedEvent(NamedTuple):
     job: OpenLineageName
     time: str
     body: bytes
+    digest: str
     tables: tuple[str, ...]
     topics: Mapping[str, str]
     left_out: tuple[str, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        """Of all but its time: the same for the same lineage, whenever it was read."""
-        content = json.loads(self.body)
-        content.pop("eventTime", None)
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def source_identifier(dataset: Dataset) -> str:
@@ -89,10 +84,10 @@ def prepared(event: Event) -> PreparedEvent:
     job = OpenLineageName(event["job"]["namespace"], event["job"]["name"])
     left_out: list[str] = []
     body = _json(event)
-    for what, smaller in _STEPS.items():
+    for what, (part, facet) in _STEPS.items():
         if len(body) <= MAX_EVENT_BYTES:
             break
-        event = smaller(event)
+        event = _without(event, part, facet)
         if len(shorter := _json(event)) < len(body):
             left_out.append(what)
             body = shorter
@@ -102,10 +97,19 @@ def prepared(event: Event) -> PreparedEvent:
             f"outputs, which take {len(body):,} bytes; DataZone takes {MAX_EVENT_BYTES:,}.",
             hint="Its lineage is complete in Glue and in other receivers of OpenLineage.",
         )
-    return PreparedEvent(job, str(event["eventTime"]), body, tables, topics, tuple(left_out))
+    content = {name: value for name, value in event.items() if name != "eventTime"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return PreparedEvent(job, str(event["eventTime"]), body, digest, tables, topics, tuple(left_out))
 
 
 _SIDES = ("inputs", "outputs")
+#: What is left out of an event that is too large, in order: the part of the event, and its facet.
+_STEPS: Mapping[str, tuple[str, str]] = {
+    "the SQL": ("job", "sql"),
+    "the schemas of what it reads": ("inputs", "schema"),
+    "the schemas of what it writes": ("outputs", "schema"),
+    "the lineage of columns": ("outputs", "columnLineage"),
+}
 
 
 def _linked(dataset: Dataset) -> dict[str, Any]:
@@ -132,23 +136,14 @@ def _renamed_inputs(value: Any) -> Any:
     return value
 
 
-def _without(place: Callable[[dict[str, Any]], Iterator[dict[str, Any]]], facet: str) -> Any:
-    def smaller(event: Event) -> dict[str, Any]:
-        changed: dict[str, Any] = json.loads(_json(event))
-        for each in place(changed):
-            (each.get("facets") or {}).pop(facet, None)
-        return changed
+def _without(event: Event, part: str, facet: str) -> dict[str, Any]:
+    def stripped(holder: Mapping[str, Any]) -> dict[str, Any]:
+        facets = holder.get("facets") or {}
+        return {**holder, "facets": {name: value for name, value in facets.items() if name != facet}}
 
-    return smaller
+    found = event[part]
+    return {**event, part: list(map(stripped, found)) if isinstance(found, list) else stripped(found)}
 
 
 def _json(event: Event) -> bytes:
     return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-_STEPS: Mapping[str, Callable[[Event], dict[str, Any]]] = {
-    "the SQL": _without(lambda event: iter([event["job"]]), "sql"),
-    "the schemas of what it reads": _without(lambda event: iter(event["inputs"]), "schema"),
-    "the schemas of what it writes": _without(lambda event: iter(event["outputs"]), "schema"),
-    "the lineage of columns": _without(lambda event: iter(event["outputs"]), "columnLineage"),
-}

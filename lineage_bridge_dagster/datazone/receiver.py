@@ -142,7 +142,7 @@ class DataZoneReceiver:
         event = self._waiting[found.event]
         if found.status == _FAILED:
             if found.created is not None and found.created < self._started - _CLOCKS:
-                # The token is that of an earlier post, which had failed: post anew under another one.
+                # This token is that of an earlier post, which failed: post the event again with another.
                 self._waiting[self._domain.post(event.body, f"{event.digest}-{found.event}")] = event
             else:
                 refused[event.job] = f"DataZone failed to process its event {found.event}"
@@ -174,7 +174,7 @@ def datazone_receivers(settings: DataZoneSettings, aws: AwsSettings) -> list[Dat
 
 
 def _note(event: PreparedEvent, linked: Mapping[str, bool], problems: Mapping[str, str]) -> str:
-    """What else is to be told of an event."""
+    """What the receiver reports about an event beyond its arrival."""
     notes = [f"without {' and '.join(event.left_out)}, for its size"] if event.left_out else []
     notes += [
         "linked" if linked[table] else f"not linked: nothing is upstream of {table} there"

@@ -58,8 +58,7 @@ class TopicAssets:
         wanted = {identifier: name for each in topics for identifier, name in each.items()}
         if self._known is None:
             try:
-                found = self._domain.assets(self._settings.topic_asset_type)
-                self._known = {asset.external_identifier for asset in found}
+                self._known = set(self._domain.assets(self._settings.topic_asset_type))
             except CallError as error:
                 return dict.fromkeys(wanted, error.reason)
         absent = {each: name for each, name in wanted.items() if each not in self._known}

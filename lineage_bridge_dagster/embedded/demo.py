@@ -12,31 +12,30 @@ import signal
 import time
 
 import click
-from rich.console import Console
 
 from lineage_bridge_dagster.embedded.arrived import Arrived
 from lineage_bridge_dagster.embedded.dagster_process import DagsterProcess, free_port, is_listening
 from lineage_bridge_dagster.embedded.demo_progress import DemoProgress
-from lineage_bridge_dagster.embedded.headless import SENSOR_SETTINGS, wait_until_pushed, wipe_and_wait
+from lineage_bridge_dagster.embedded.headless import (
+    SENSOR_SETTINGS,
+    out,
+    port_option,
+    print_line,
+    timeout_option,
+    wait_until_pushed,
+    wipe_and_wait,
+)
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.errors import LineageBridgeError
-
-out = Console(highlight=False, soft_wrap=True)
 
 
 @click.command()
 @click.option(
     "--headless", is_flag=True, help="Without the UI: run to completion, print what was pushed, and exit."
 )
-@click.option("--port", type=int, default=3000, show_default=True, help="Port of the UI; 0 for any free one.")
-@click.option(
-    "--timeout",
-    type=float,
-    default=480,
-    show_default=True,
-    help="Seconds to wait for all lineage, with --headless.",
-)
+@port_option
+@timeout_option
 @click.option("--keep", is_flag=True, help="Leave the stack running afterwards.")
 def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
     """Run a complete platform on this machine, in which the sensors push all lineage to its catalogs.
@@ -60,9 +59,9 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
                 running.enter_context(dagster)
 
             # Dagster loads while the stack starts; only its sensors have to wait for the APIs.
-            stack.up(_line, beside=start_dagster)
+            stack.up(print_line, beside=start_dagster)
             os.environ.update(stack.env())
-            progress = DemoProgress(dagster.log, _line, began=began)
+            progress = DemoProgress(dagster.log, print_line, began=began)
             progress.line("The stack is up. Starting Dagster's sensors")
             dagster.start_sensors()
             if headless:
@@ -78,10 +77,6 @@ def demo(headless: bool, port: int, timeout: float, keep: bool) -> None:
             stack.down()
 
 
-def _line(text: str) -> None:
-    out.print(text, markup=False)
-
-
 def _show_ui(stack: Stack, dagster: DagsterProcess, progress: DemoProgress) -> None:
     """Show the progress, what to try once the UI has loaded, and then only what happens to lineage."""
     arrived = Arrived(stack)
@@ -91,7 +86,7 @@ def _show_ui(stack: Stack, dagster: DagsterProcess, progress: DemoProgress) -> N
         progress.look()
         if not shown and is_listening(dagster.port):
             progress.line(f"The UI is ready: {dagster.url}")
-            _line(_what_to_try(stack, dagster))
+            print_line(_what_to_try(stack, dagster))
             shown = True
         if shown and not complete and progress.is_look_due:
             # One may break an API meanwhile, to see what happens.

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +32,22 @@ SENSOR_SETTINGS = {
 }
 
 out = Console(highlight=False, soft_wrap=True)
+
+port_option = click.option(
+    "--port", type=int, default=3000, show_default=True, help="Port of the UI; 0 for any free one."
+)
+timeout_option = click.option(
+    "--timeout",
+    type=float,
+    default=480,
+    show_default=True,
+    help="Seconds to wait for all lineage, with --headless.",
+)
+
+
+def print_line(text: str) -> None:
+    """Print a text as it is."""
+    out.print(text, markup=False)
 
 
 class RunningDagster(Protocol):

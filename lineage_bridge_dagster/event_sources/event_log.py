@@ -36,7 +36,7 @@ _MAX_CLOSED = 3
 
 
 def merge_snapshot(path: Path, ledger: JobLedger) -> None:
-    """Add what a snapshot has to a ledger. One that cannot be read is left out: it is written anew."""
+    """Add a snapshot to a ledger. An unreadable snapshot is ignored; the next one replaces it."""
     with contextlib.suppress(OSError, ValueError):
         ledger.merge(ledger_from_json(json.loads(path.read_bytes()), datetime.fromisoformat(ledger.now)))
 

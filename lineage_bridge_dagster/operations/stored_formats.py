@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import open_table
-from lineage_bridge_dagster.dagster_internals import state_files, state_folder
+from lineage_bridge_dagster.dagster_internals import automations, state_files, state_folder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.formats import (
     CURSOR,
@@ -83,12 +83,11 @@ def stored_states(
 
 def stored_cursors(instance: DagsterInstance) -> Iterator[Stored]:
     """The cursor of each lineage sensor. None is ever in the way: it starts over."""
-    for state in instance.all_instigator_state():
-        text = getattr(state.instigator_data, "cursor", None)
-        if not state.name.endswith("lineage_sensor") or not text:
+    for state in automations(instance):
+        if not state.name.endswith("lineage_sensor") or not state.cursor:
             continue
         try:
-            found = CURSOR.check(json.loads(text).get(CURSOR.key), state.name)
+            found = CURSOR.check(json.loads(state.cursor).get(CURSOR.key), state.name)
         except (LineageBridgeError, ValueError, AttributeError):
             yield Stored(f"cursor of {state.name}", "starts over: what was pushed is read again")
         else:

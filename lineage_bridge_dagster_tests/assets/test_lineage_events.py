@@ -35,56 +35,54 @@ def sending() -> LineageBridgeComponent:
     return LineageBridgeComponent(aws={"region": REGION}, openlineage={"send": True})
 
 
+@pytest.fixture
+def sender(location: Build, glue: BaseClient) -> Location:
+    """The world with its tables in Glue, in a component that sends events."""
+    w = world()
+    create_tables(glue, w)
+    return location(w, sending())
+
+
 def shown(instance: DagsterInstance) -> str:
     return str(latest(instance, TABLE).metadata["lineage_bridge/openlineage"].value)
 
 
 def test_run_sends_what_is_upstream_of_its_tables_once(
-    location: Build,
-    glue: BaseClient,
-    instance: DagsterInstance,
-    collector: Collector,
-    monkeypatch: pytest.MonkeyPatch,
+    sender: Location, instance: DagsterInstance, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENLINEAGE_URL", collector.url)
-    w = world()
-    create_tables(glue, w)
-    built = location(w, sending())
-    assert built.materialize(instance, TABLE).success
+    assert sender.materialize(instance, TABLE).success
     sent = {event["job"]["name"] for _, _, event in collector.requests}
     assert {"debezium-pg", "tableflow.o.v1"} <= sent
     assert "tableflow.customers" not in sent
     assert shown(instance).startswith(f"default_http ({collector.url}): sent, the last change at 20")
     count = len(collector.requests)
-    assert built.materialize(instance, TABLE).success
+    assert sender.materialize(instance, TABLE).success
     assert len(collector.requests) == count
     assert "sent, the last change at 20" in shown(instance)
 
 
 def test_receiver_that_is_down_fails_no_push_and_gets_the_events_with_the_next(
-    location: Build,
+    sender: Location,
     glue: BaseClient,
     instance: DagsterInstance,
     collector: Collector,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    w = world()
-    create_tables(glue, w)
-    built = location(w, sending())
-    assert built.materialize(instance, TABLE).success
+    assert sender.materialize(instance, TABLE).success
     assert "OpenLineage has no receiver to send events to" in shown(instance)
     collector.statuses = [401] * 8
     monkeypatch.setenv("OPENLINEAGE_URL", collector.url)
-    assert built.materialize(instance, TABLE).success
+    assert sender.materialize(instance, TABLE).success
     assert "not sent: HTTP 401" in shown(instance)
     table = glue.get_table(DatabaseName=EAST, Name="o.v1")["Table"]
     assert "lineage_bridge.digest" in table["Parameters"]
     collector.statuses = []
-    assert built.materialize(instance, TABLE).success
+    assert sender.materialize(instance, TABLE).success
     assert "sent, the last change at 20" in shown(instance)
     count = len(collector.requests)
     # The job sends what is upstream of all tables. One of them is in conflict, which fails the job.
-    built.materialize(instance, job="push")
+    sender.materialize(instance, job="push")
     assert len(collector.requests) > count
 
 

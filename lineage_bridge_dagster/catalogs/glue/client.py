@@ -11,16 +11,14 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSRequest
-from botocore.exceptions import BotoCoreError
 
 from lineage_bridge_dagster.catalogs.glue.aws_errors import THROTTLING_CODES, counted_status
 from lineage_bridge_dagster.catalogs.glue.fields import report_unknown_fields
 from lineage_bridge_dagster.catalogs.pace import Pace
-from lineage_bridge_dagster.config.aws import aws_session, client_config
+from lineage_bridge_dagster.config.aws import aws_session, client_config, named_client
 from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.config.request_counts import UNREACHABLE, current_counts
 from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY
-from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -63,16 +61,13 @@ def glue_client(
     Raises:
         ConfigurationError: no region is set, the profile is unknown, or the endpoint is malformed.
     """
-    session = aws_session(settings, keys, external_id)
-    try:
-        client = session.client(
-            "glue", endpoint_url=settings.endpoint_url, config=client_config(MAX_CONCURRENCY)
-        )
-    except (ValueError, BotoCoreError) as error:
-        raise ConfigurationError(
-            f"The Glue client could not be created: {error}",
-            hint="Check LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_AWS_ENDPOINT_URL.",
-        ) from error
+    client: GlueClient = named_client(
+        aws_session(settings, keys, external_id),
+        "Glue",
+        client_config(MAX_CONCURRENCY),
+        check="LINEAGE_BRIDGE_AWS_REGION and LINEAGE_BRIDGE_AWS_ENDPOINT_URL",
+        endpoint_url=settings.endpoint_url,
+    )
     if unknown_fields:
         report_unknown_fields(client)
     _keep_pace(client, pace or Pace())

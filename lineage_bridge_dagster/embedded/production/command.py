@@ -10,11 +10,18 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from lineage_bridge_dagster.embedded.demo_progress import DemoProgress
-from lineage_bridge_dagster.embedded.headless import SENSOR_SETTINGS, wait_until_pushed, wipe_and_wait
+from lineage_bridge_dagster.embedded.headless import (
+    SENSOR_SETTINGS,
+    out,
+    port_option,
+    print_line,
+    timeout_option,
+    wait_until_pushed,
+    wipe_and_wait,
+)
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.production.deployment import NAMES, Production
 from lineage_bridge_dagster.embedded.stack import Stack
@@ -26,21 +33,13 @@ if TYPE_CHECKING:
 #: The main job, which the sensor runs.
 _JOB = "materialize_lineage"
 
-out = Console(highlight=False, soft_wrap=True)
-
 
 @click.command()
 @click.option(
     "--headless", is_flag=True, help="Run to completion, print what was pushed and by which runs, and exit."
 )
-@click.option("--port", type=int, default=3000, show_default=True, help="Port of the UI; 0 for any free one.")
-@click.option(
-    "--timeout",
-    type=float,
-    default=480,
-    show_default=True,
-    help="Seconds to wait for all lineage, with --headless.",
-)
+@port_option
+@timeout_option
 def production(headless: bool, port: int, timeout: float) -> None:
     """Run the deployment of deploy/ on this machine: PostgreSQL, state in S3, processes of their own.
 
@@ -54,8 +53,8 @@ def production(headless: bool, port: int, timeout: float) -> None:
     began, since = time.monotonic(), datetime.now(UTC)
     deployment = Production(stack, SENSOR_SETTINGS, port=None if headless or not port else port)
     try:
-        stack.up(_line, beside=deployment.prepare)
-        progress = DemoProgress(deployment.log, _line, began=began)
+        stack.up(print_line, beside=deployment.prepare)
+        progress = DemoProgress(deployment.log, print_line, began=began)
         progress.line("The stack and PostgreSQL are up. Starting the processes of Dagster")
         with deployment:
             os.environ.update(deployment.env)
@@ -75,10 +74,6 @@ def production(headless: bool, port: int, timeout: float) -> None:
         deployment.stop()
         out.print("Stopping the stack. Its data is kept; lineage-bridge local reset removes it.")
         stack.down()
-
-
-def _line(text: str) -> None:
-    out.print(text, markup=False)
 
 
 def _watch(deployment: Production, progress: DemoProgress) -> None:
@@ -135,7 +130,7 @@ def _show_runs(deployment: Production, since: datetime) -> None:
                 str(len(deployment.log_objects(run.run_id))),
             )
     out.print(shown)
-    _line(f"Discoveries are in {deployment.state_path}. Logs of the processes: {deployment.log.parent}")
+    print_line(f"Discoveries are in {deployment.state_path}. Logs of the processes: {deployment.log.parent}")
 
 
 def _runs(instance: DagsterInstance, since: datetime) -> Sequence[RunRecord]:
