@@ -3,11 +3,12 @@
 #   make demo HEADLESS=1  the same run without the UI; exits 0 only if all lineage is in Glue
 #   make production       the deployment of deploy/ on the embedded stack: PostgreSQL, and each process by itself
 #   make production HEADLESS=1  the same run without the UI; exits 0 only if the main job has pushed all lineage
-#   make test             lint, types and all tests; browser tests are skipped if no browser is found
+#   make test             lint, types and all tests; those for a browser, PostgreSQL, nginx or promtool are skipped without it
 #   make room ROOM=sql   lint, types and one package's fast tests, in seconds: no stack and no Spark
 #   make setup            the .venv with its hash-locked packages; the other targets do it themselves
 #   make java             install a headless Java 17 with apt-get, unless Java 17 to 22 is found
 #   make postgres         install PostgreSQL with apt-get, unless it is found
+#   make deploy-tools     fetch nginx and promtool, which check deploy/, with apt-get, unless they are found
 #   make browser          install Chromium for the browser tests with apt-get, unless it or Chrome is found
 #   make screenshots      retake the README's screenshots with the browser tests
 SHELL := /bin/bash
@@ -30,12 +31,14 @@ endif
 SLOWEST ?= 25
 # The Java archives that a target needs; a first setup downloads them after the packages.
 ARCHIVES := spark kafka flink rest openlineage
+# Where `make deploy-tools` puts programs, and the tests find them.
+DEPLOY_TOOLS := build/deploy-tools
 CHROMIUM := lineage_bridge_dagster_tests.browser.chromium
 
-.PHONY: help python setup java postgres jars check test room browser screenshots demo production down clean lock
+.PHONY: help python setup java postgres deploy-tools jars check test room browser screenshots demo production down clean lock
 
 help:
-	@sed -n '2,12s/^# *//p' Makefile
+	@sed -n '2,14s/^# *//p' Makefile
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -114,6 +117,21 @@ postgres:
 	[ -e /etc/postgresql-common/createcluster.conf ] || \
 	  echo "create_main_cluster = false" | $$as_root tee /etc/postgresql-common/createcluster.conf >/dev/null; \
 	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null
+
+# Unpacked and not installed: the packages would start servers of their own, on all interfaces.
+deploy-tools:
+	@mkdir -p $(DEPLOY_TOOLS); cd $(DEPLOY_TOOLS); PATH="$$PATH:/usr/sbin:$$PWD"; \
+	for each in nginx:sbin/nginx prometheus:bin/promtool; do \
+	  package=$${each%:*} program=$${each#*:}; \
+	  ! command -v $${program##*/} >/dev/null || continue; \
+	  command -v apt-get >/dev/null || { \
+	    echo "  -> Fedora: sudo dnf install nginx golang-github-prometheus; macOS: brew install nginx prometheus"; exit 2; }; \
+	  echo "Fetching $${program##*/} with apt-get"; \
+	  apt-get download -qq $$package 2>/dev/null || { \
+	    $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get update -qq; apt-get download -qq $$package; }; \
+	  dpkg-deb --fsys-tarfile $${package}_*.deb | tar -x --strip-components 3 ./usr/$$program; \
+	  rm $${package}_*.deb; \
+	done
 
 production: postgres jars
 	@$(BIN)/lineage-bridge local production $(if $(HEADLESS),--headless)

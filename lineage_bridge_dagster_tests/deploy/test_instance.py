@@ -133,6 +133,26 @@ def test_helm_values_fit_the_chart_and_agree_with_the_file() -> None:
     chart, file = _chart(), _file()
     for name in ("defs_state_storage", "concurrency", "freshness", "run_retries"):
         assert chart[name] == file[name]
+
+
+def test_helm_runs_one_code_server_with_the_instance_and_the_name_that_the_others_know() -> None:
+    values = _values()
+    code = values["dagster-user-deployments"]
     # With several, a reload would reach one of them.
-    (deployment,) = _values()["dagster-user-deployments"]["deployments"]
+    (deployment,) = code["deployments"]
     assert "replicaCount" not in deployment
+    assert deployment["deploymentStrategy"] == {"type": "Recreate"}
+    # Else it would read the instance's settings in the image, whose bucket is another one.
+    assert code["includeInstance"] is True
+    assert values["global"]["dagsterInstanceConfigMap"] == "lineage-bridge-dagster-instance"
+    (server,) = values["dagsterWebserver"]["workspace"]["servers"]
+    file = yaml.safe_load((DEPLOY / "workspace.yaml").read_text())["load_from"][0]["grpc_server"]
+    assert (server["host"], server["port"]) == (deployment["name"], deployment["port"])
+    assert server["name"] == file["location_name"]
+    assert deployment["codeServerArgs"][3] == file["location_name"]
+
+
+def test_helm_webserver_listens_where_a_user_without_rights_may() -> None:
+    values = _values()
+    assert values["dagsterWebserver"]["service"]["port"] >= 1024
+    assert values["dagsterWebserver"]["securityContext"]["capabilities"] == {"drop": ["ALL"]}

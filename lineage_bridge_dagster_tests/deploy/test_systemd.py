@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import configparser
+import re
 import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lineage_bridge_dagster_tests.deploy.commands import accepted
 from lineage_bridge_dagster_tests.test_dependencies import ROOT
@@ -59,6 +61,24 @@ def test_runs_survive_a_restart_of_the_daemon_with_their_temporary_files() -> No
     assert daemon["OOMPolicy"] == "continue"
     assert "PrivateTmp" not in daemon
     assert _named("code")["PrivateTmp"] == "yes"
+
+
+def test_webservers_listen_where_the_proxy_expects_who_may_change_things() -> None:
+    proxy = (ROOT / "deploy" / "proxy" / "nginx.conf").read_text()
+    upstreams = dict(re.findall(r"upstream dagster_(\w+) {\s+server 127\.0\.0\.1:(\d+);", proxy))
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]
+    for name, upstream in (("webserver", "operators"), ("webserver-read-only", "read_only")):
+        arguments = shlex.split(_named(name)["ExecStart"])
+        assert arguments[arguments.index("-p") + 1] == upstreams[upstream]
+        assert compose[name]["ports"] == [f"127.0.0.1:{upstreams[upstream]}:3000"]
+        for command in (arguments, compose[name]["command"]):
+            assert ("--read-only" in command) == (upstream == "read_only")
+
+
+def test_every_server_logs_json() -> None:
+    for name in ("code", "daemon", "webserver", "webserver-read-only"):
+        arguments = shlex.split(_named(name)["ExecStart"])
+        assert arguments[arguments.index("--log-format") + 1] == "json", name
 
 
 def test_units_share_user_folder_and_variables_which_forked_runs_need() -> None:

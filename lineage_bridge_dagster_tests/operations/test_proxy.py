@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import http.server
-import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -17,6 +15,8 @@ from typing import Any, NamedTuple
 
 import crossplane
 import pytest
+
+from lineage_bridge_dagster_tests.deploy.programs import program
 
 PROXY = Path(__file__).parents[2] / "deploy" / "proxy"
 HOST = "dagster.example.com"
@@ -120,12 +120,7 @@ def _serve(name: str, seen: list[Seen]) -> http.server.ThreadingHTTPServer:
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
-    nginx, openssl = (
-        shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin"),
-        shutil.which("openssl"),
-    )
-    if not nginx or not openssl:
-        pytest.skip("there is no nginx, or no openssl")
+    nginx, openssl = program("nginx"), program("openssl")
     home = tmp_path_factory.mktemp("nginx")
     subject = ["-subj", f"/CN={HOST}", "-keyout", home / "privkey.pem", "-out", home / "fullchain.pem"]
     subprocess.run(
