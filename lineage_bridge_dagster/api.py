@@ -160,7 +160,10 @@ def sql_lineage(
             (parsed,) = parser.parse_trees([sql])
         error, (found,) = parsed.lineage.error, derive_columns([parsed], schemas, outputs=True)
     if error:
-        raise LineageBridgeError(f"The SQL cannot be parsed: {error}", hint=f"Is it {dialect} SQL?")
+        raise LineageBridgeError(
+            f"The SQL cannot be parsed: {error}",
+            hint=f"Is it {dialect} SQL? A reserved word needs backticks.",
+        )
     output = found.outputs[-1] if found.outputs and not found.writers else None
     reasons = [each.reason for each in found.open if each.column is None]
     reasons += [each.reason for each in output or () if not isinstance(each, KnownColumn)]

@@ -184,9 +184,10 @@ class _Deriver:
 
     def _apply(self, tree: Tree, context: StatementContext) -> None:
         path = context.canonical(tree.target(tree.child(tree.statement, 0)))
-        before = self.tables.columns(path)
+        # A set of statements, or what only explains one, has no target of its own.
+        before = self.tables.columns(path) if path else None
         self.tables.apply(tree, context.canonical, lambda: created_columns(tree, context))
-        if before is None and self.tables.columns(path) is not None:
+        if path and before is None and self.tables.columns(path) is not None:
             # Views that read it when its columns were unknown. Otherwise a view keeps the columns that its
             # stars had when it was created, as in Flink.
             self.version += 1

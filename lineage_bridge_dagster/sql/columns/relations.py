@@ -130,8 +130,6 @@ def renamed(relation: Relation, names: Sequence[str]) -> Relation:
             KnownColumn(name, origin_of(column), type=type_of(column))
             for name, column in zip(names, relation, strict=True)
         )
-    if len(relation) == 1 and isinstance(relation[0], UnknownColumns) and relation[0].table is None:
-        return tuple(KnownColumn(name, relation[0].column(name)) for name in names)
     return tuple(
         KnownColumn(name, origin) for name, origin in zip(names, aligned(relation, len(names)), strict=True)
     )
@@ -140,8 +138,8 @@ def renamed(relation: Relation, names: Sequence[str]) -> Relation:
 def aligned(relation: Relation, count: int) -> list[Origin]:
     """Origins of a relation's columns by position, provided that there are `count` of them.
 
-    Unknown are those from the first to the last of the unknown columns, and all of them when the count cannot
-    be right.
+    Unknown are those from the first to the last of the unknown columns, unless they all have one origin, and
+    all of them when the count cannot be right.
     """
     gaps = [i for i, column in enumerate(relation) if isinstance(column, UnknownColumns)]
     known = len(relation) - len(gaps)
@@ -151,7 +149,12 @@ def aligned(relation: Relation, count: int) -> list[Origin]:
         return [origin_of(column) for column in relation]
     head = [origin_of(column) for column in relation[: gaps[0]]]
     tail = [origin_of(column) for column in relation[gaps[-1] + 1 :]]
-    return [*head, *[origin_of(relation[gaps[0]])] * (count - len(head) - len(tail)), *tail]
+    gap = relation[gaps[0]]
+    if len(gaps) == 1 and isinstance(gap, UnknownColumns) and gap.table is None:
+        origin = gap.column("")
+    else:
+        origin = origin_of(gap)
+    return [*head, *[origin] * (count - len(head) - len(tail)), *tail]
 
 
 def is_fully_known(relation: Relation) -> bool:

@@ -243,5 +243,20 @@ def test_view_is_found_by_display_name_and_by_id(written: Written) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EXECUTE STATEMENT SET BEGIN INSERT INTO d (x) SELECT a FROM t; INSERT INTO e (y) VALUES (1); END",
+        "EXPLAIN PLAN FOR INSERT INTO d (x) SELECT a FROM t",
+        "DROP FUNCTION f",
+        "USE CATALOG c",
+    ],
+)
+def test_schemas_are_asked_for_tables_only(written: Written, text: str) -> None:
+    asked: set[TablePath] = set()
+    written([text], lambda path: asked.add(path))
+    assert () not in asked
+
+
 def test_plain_query_writes_no_column(parser: FlinkSqlParser) -> None:
     assert columns_of(tree(parser, "SELECT a FROM t")) == ()
