@@ -62,7 +62,8 @@ _FORMATS = ("terminal", "markdown", "json", "junit", "sarif")
     "--drop",
     multiple=True,
     metavar="KIND:NAME[#COLUMN]",
-    help="A topic, statement, connector, subject, glue table, view or dataset that goes, or a column.",
+    help="A topic, statement, connector, subject, glue table, view, dataset or outside job that goes, or a "
+    "column.",
 )
 @click.option("--fail-on", type=click.Choice(_VERDICTS), default="breaks", show_default=True)
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="terminal", show_default=True)

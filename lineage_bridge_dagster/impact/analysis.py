@@ -134,7 +134,8 @@ class _Analysis:
         statements = [each for each in world.statements.values() if each.sql in self._parsed]
         jobs = statement_jobs(world, statements, self._parsed)
         running = {job.node: job for name, job in jobs.items() if world.statements[name].is_running}
-        self._running = {**stored.statements, **running}
+        self._running = {**stored.jobs, **running}
+        self._outside = [job for job in stored.jobs.values() if job.node.kind is NodeKind.JOB]
         self._connectors = dict(stored.connectors) or connector_flows(world.connectors.values(), world.topics)
 
     def run(self) -> Impact:
@@ -144,7 +145,7 @@ class _Analysis:
         replaced_jobs, connectors = self._new_statements(), self._new_connectors()
         self._walk = ImpactWalk(self._surroundings(replaced_jobs, connectors))
         self._connector_changes = ConnectorChanges(
-            self._connectors, self._fields, self._registry, self._walk, self._gaps
+            self._connectors, self._outside, self._fields, self._registry, self._walk, self._gaps
         )
         for node, deltas, stays in seeds:
             (self._walk.note if stays else self._walk.start)(node, deltas)
@@ -193,7 +194,7 @@ class _Analysis:
         texts = [
             each.sql
             for each in self._before.statements.values()
-            if each.name in names or not self._stored.statements
+            if each.name in names or not self._stored.jobs
         ]
         texts += [each.sql for each in changed]
         texts = list(dict.fromkeys(texts))
@@ -307,6 +308,9 @@ class _Analysis:
                 self._connector_changes.drop_dataset(node)
             case NodeKind.GLUE | NodeKind.VIEW:
                 self._start(node, DeltaKind.REMOVED, "it is dropped", silent=True)
+                self._connector_changes.drop_target(node)
+            case NodeKind.JOB:
+                self._stop(self._running.get(node), "the job is stopped")
 
     def _drop_subject(self, change: SubjectDrop) -> None:
         topic = _topic(change.subject.removesuffix("-value").removesuffix("-key"))

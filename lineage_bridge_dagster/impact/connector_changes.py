@@ -9,6 +9,7 @@ from dataclasses import replace
 from lineage_bridge_dagster.impact.connector_columns import rewritten_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.impact.flows import FlowJob
 from lineage_bridge_dagster.impact.registration import Registration
 from lineage_bridge_dagster.impact.report import ImpactGap, PathStep, written_by
 from lineage_bridge_dagster.impact.rules.changed_config import (
@@ -18,6 +19,7 @@ from lineage_bridge_dagster.impact.rules.changed_config import (
     written_format,
 )
 from lineage_bridge_dagster.impact.rules.connect import family_name, is_quiet
+from lineage_bridge_dagster.impact.rules.outside_job import outside_job_reaction, write_reaction
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
 from lineage_bridge_dagster.impact.schema_diff import SchemaField
 from lineage_bridge_dagster.impact.schema_edits import without_fields
@@ -30,6 +32,7 @@ class ConnectorChanges:
 
     Args:
         flows: The connectors before the changes.
+        jobs: The outside jobs.
         fields: Topic -> the fields of its records.
         registry: Where source connectors register schemas.
         walk: Output: what differs.
@@ -39,12 +42,14 @@ class ConnectorChanges:
     def __init__(
         self,
         flows: Mapping[NodeRef, ConnectorFlow],
+        jobs: Sequence[FlowJob],
         fields: Mapping[NodeRef, Mapping[str, SchemaField]],
         registry: Registration,
         walk: ImpactWalk,
         gaps: list[ImpactGap],
     ) -> None:
         self._flows = flows
+        self._jobs = jobs
         self._fields = fields
         self._registry = registry
         self._walk = walk
@@ -68,6 +73,18 @@ class ConnectorChanges:
                 self._walk.react(
                     job, self._failed(flow, dataset, cause, f"{dataset.name}, which it writes, is gone")
                 )
+        for each in self._jobs:
+            if dataset in each.inputs:
+                self._walk.react(each, broken(each, cause, f"{dataset.name}, which it reads, is gone"))
+        self.drop_target(dataset)
+
+    def drop_target(self, node: NodeRef) -> None:
+        """A table that outside jobs may write is dropped."""
+        self._gaps += [
+            ImpactGap(job.node, f"whether it creates {node.name}, which it writes, again is not known")
+            for job in self._jobs
+            if job.output(node) is not None and node not in job.inputs
+        ]
 
     def _failed(self, flow: ConnectorFlow, target: NodeRef, cause: NodeDelta, reason: str) -> Reaction:
         """A sink that cannot write to one target, or not read one topic."""
@@ -82,6 +99,11 @@ class ConnectorChanges:
         cause = NodeDelta(DeltaKind.REMOVED, column, f"{column} is dropped", path=path)
         readers = [flow for flow in self._flows.values() if node in flow.job.inputs]
         writers = [flow for flow in self._flows.values() if flow.job.output(node) is not None]
+        jobs = [job for job in self._jobs if node in job.inputs or job.output(node) is not None]
+        for job in jobs:
+            if node in job.inputs:
+                self._walk.react(job, outside_job_reaction(job, node, [cause]))
+            self._walk.react(job, write_reaction(job, node, cause))
         for flow in readers:
             self._captured_without(flow, node, cause)
         for flow in writers:
@@ -89,8 +111,8 @@ class ConnectorChanges:
                 self._walk.react(
                     flow.job, self._failed(flow, node, cause, f"the table has no column {column} any more")
                 )
-        if not readers and not writers:
-            reason = f"no connector is known that reads or writes {node.name}"
+        if not readers and not writers and not jobs:
+            reason = f"no connector or outside job is known that reads or writes {node.name}"
             self._gaps.append(ImpactGap(node, reason, matters=False))
 
     def _captured_without(self, flow: ConnectorFlow, dataset: NodeRef, cause: NodeDelta) -> None:

@@ -91,7 +91,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class FlowJob:
-    """A statement, a connector or a view, with its outputs.
+    """A statement, a connector, an outside job or a view, with its outputs.
 
     Attributes:
         node: The job; for a view also its only output.

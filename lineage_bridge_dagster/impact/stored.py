@@ -39,11 +39,15 @@ _KINDS: Mapping[str, NodeKind] = {
     NodeType.CONNECTOR: NodeKind.CONNECTOR,
     NodeType.CATALOG_TABLE: NodeKind.GLUE,
     NodeType.EXTERNAL_DATASET: NodeKind.DATASET,
+    NodeType.EXTERNAL_JOB: NodeKind.JOB,
 }
-_PROCESSES = frozenset({NodeKind.STATEMENT, NodeKind.CONNECTOR})
+_PROCESSES = frozenset({NodeKind.STATEMENT, NodeKind.CONNECTOR, NodeKind.JOB})
 #: Nodes of one name that are listed.
 _MAX_SAME = 3
-_NO_COLUMNS = "its column lineage is not known"
+_NO_COLUMNS: Mapping[NodeKind, str] = {
+    NodeKind.STATEMENT: "its column lineage is not known",
+    NodeKind.JOB: "its events tell nothing of columns",
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class StoredFlows:
     """What a stored graph tells that a world does not hold.
 
     Attributes:
-        statements: The jobs of statements and queries.
+        jobs: Statements, queries and outside jobs.
         connectors: The flows of connectors.
         mirrors: Topic -> its mirrors.
         node_ids: Node -> its id in the graph.
@@ -59,7 +63,7 @@ class StoredFlows:
         gaps: What could not be read where the changes may reach.
     """
 
-    statements: Mapping[NodeRef, FlowJob] = field(default_factory=dict)
+    jobs: Mapping[NodeRef, FlowJob] = field(default_factory=dict)
     connectors: Mapping[NodeRef, ConnectorFlow] = field(default_factory=dict)
     mirrors: Mapping[NodeRef, Sequence[NodeRef]] = field(default_factory=dict)
     node_ids: Mapping[NodeRef, str] = field(default_factory=dict)
@@ -208,14 +212,14 @@ class _Part:
     def flows(
         self,
     ) -> tuple[dict[NodeRef, FlowJob], dict[NodeRef, ConnectorFlow], dict[NodeRef, list[NodeRef]]]:
-        """The jobs of statements, those of connectors, and the mirrors of topics."""
-        statements: dict[NodeRef, FlowJob] = {}
+        """The jobs of statements and of others, those of connectors, and the mirrors of topics."""
+        jobs: dict[NodeRef, FlowJob] = {}
         connectors: dict[NodeRef, ConnectorFlow] = {}
         mirrors: dict[NodeRef, list[NodeRef]] = {}
         for node_id, ref in self.refs.items():
             node = self.nodes[node_id]
-            if ref.kind is NodeKind.STATEMENT:
-                statements[ref] = self._statement(ref, node)
+            if ref.kind in (NodeKind.STATEMENT, NodeKind.JOB):
+                jobs[ref] = self._with_columns(ref, node)
             elif ref.kind is NodeKind.CONNECTOR:
                 direction = ConnectorNode.of(node).connector_type
                 job = self._job(ref, node, set(ConnectorNode.of(node).dlq_topics))
@@ -224,7 +228,7 @@ class _Part:
             elif ref.kind is NodeKind.TOPIC:
                 copies = [e for e in self._from.get(node_id, ()) if e.edge_type == EdgeType.TRANSFORMS]
                 mirrors[ref] = [self.refs[e.dst_id] for e in copies if e.dst_id in self.refs]
-        return statements, connectors, mirrors
+        return jobs, connectors, mirrors
 
     def _take(self, node: Node) -> None:
         self.nodes[node.node_id] = node
@@ -253,7 +257,7 @@ class _Part:
         )
         return FlowJob(ref, outputs, self._ends(read))
 
-    def _statement(self, ref: NodeRef, node: Node) -> FlowJob:
+    def _with_columns(self, ref: NodeRef, node: Node) -> FlowJob:
         job = self._job(ref, node, set())
         uses: dict[tuple[str, str | None], list[ColumnUse]] = {}
         for use in uses_of(node):
@@ -282,7 +286,7 @@ class _Part:
             replace(
                 output,
                 columns=tuple(columns.get(output.node, ())),
-                open=further.get(output.node, "" if output.node in columns else _NO_COLUMNS),
+                open=further.get(output.node, "" if output.node in columns else _NO_COLUMNS[ref.kind]),
             )
             for output in job.outputs
         )

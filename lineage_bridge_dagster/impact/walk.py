@@ -13,6 +13,7 @@ from lineage_bridge_dagster.impact.report import Affected, ImpactGap, written_by
 from lineage_bridge_dagster.impact.rules.athena import view_reaction
 from lineage_bridge_dagster.impact.rules.connect import sink_reaction
 from lineage_bridge_dagster.impact.rules.flink import statement_reaction
+from lineage_bridge_dagster.impact.rules.outside_job import outside_job_reaction
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
 from lineage_bridge_dagster.impact.rules.source import source_reaction
 from lineage_bridge_dagster.impact.rules.tableflow import table_reaction
@@ -24,6 +25,7 @@ _EVIDENCE: Mapping[NodeKind, str] = {
     NodeKind.CONNECTOR: "configuration of the connector",
     NodeKind.GLUE: "Tableflow of the topic",
     NodeKind.VIEW: "SQL of the view",
+    NodeKind.JOB: "events of the job",
 }
 
 
@@ -122,6 +124,8 @@ class ImpactWalk:
         match job.node.kind:
             case NodeKind.VIEW:
                 return view_reaction(job, node, deltas)
+            case NodeKind.JOB:
+                return outside_job_reaction(job, node, deltas)
             case NodeKind.STATEMENT:
                 if job.node in around.fresh:
                     deltas = [delta for delta in deltas if not delta.is_of_schema]
@@ -148,6 +152,8 @@ class ImpactWalk:
     def react(self, job: FlowJob, reaction: Reaction) -> None:
         """Note what happens to a job, and carry on what it writes."""
         node = job.node
+        if reaction.gap:
+            self.gaps.append(ImpactGap(node, reaction.gap))
         self.note(node, (_through(node, delta) for delta in reaction.own))
         for target, delta in reaction.outputs:
             through = _through(node, replace(delta, column=None))

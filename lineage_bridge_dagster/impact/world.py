@@ -29,6 +29,7 @@ class NodeKind(StrEnum):
     GLUE = "glue"
     VIEW = "view"
     DATASET = "dataset"
+    JOB = "job"
 
 
 class NodeRef(NamedTuple):
@@ -37,7 +38,7 @@ class NodeRef(NamedTuple):
     Attributes:
         kind: What it is.
         name: A topic's, statement's or connector's name; `{database}.{table}` of a Glue table or a view; an
-            outside dataset as the OpenLineage spec names it.
+            outside dataset as the OpenLineage spec names it; `{namespace}/{name}` of an outside job.
         node_id: Its id in a stored discovery, where names of different clusters may be equal; else empty.
     """
 

@@ -27,6 +27,7 @@ KEY_COLUMNS = "key_columns"
 
 #: Maximum number of columns and sources on one node.
 MAX_ENTRIES = 5_000
+_OMITTED = f"it has more than {MAX_ENTRIES:,} entries"
 
 
 class How(StrEnum):
@@ -103,6 +104,8 @@ def to_attribute(
 ) -> tuple[dict[str, Any] | None, int]:
     """Return the flows as the attribute, None if there are none, and the number omitted for lack of room.
 
+    Topics of which some are omitted have further columns.
+
     Args:
         flows: The flows into columns.
         further: Topics with further columns, whose names are unknown, each with the reason.
@@ -110,11 +113,13 @@ def to_attribute(
     """
     topics: dict[str, int] = {}
     columns: list[list[Any]] = []
+    further = dict(further or {})
     entries = omitted = 0
     for flow in flows:
         entries += 1 + len(flow.sources)
         if entries > MAX_ENTRIES:
             omitted += 1
+            further.setdefault(flow.column.node_id, _OMITTED)
             continue
         row: list[Any] = [
             topics.setdefault(flow.column.node_id, len(topics)),
@@ -122,17 +127,18 @@ def to_attribute(
             [[topics.setdefault(c.node_id, len(topics)), c.name, how] for c, how in flow.sources],
         ]
         columns.append(row if flow.complete else [*row, flow.reason or True])
-    rest = [[topics.setdefault(topic, len(topics)), reason] for topic, reason in (further or {}).items()]
-    if not columns and not rest:
+    if not columns and not further:
         return None, omitted
     deciding = []
     for use in uses:
         entries += 1 + len(use.sources)
         if entries > MAX_ENTRIES:
             omitted += 1
+            further.setdefault(use.output, _OMITTED)
             continue
         names = [[topics.setdefault(c.node_id, len(topics)), c.name] for c in use.sources]
         deciding.append([topics.setdefault(use.output, len(topics)), use.column, use.role, names])
+    rest = [[topics.setdefault(topic, len(topics)), reason] for topic, reason in further.items()]
     parts = {"open": rest, "uses": deciding}
     found = {"topics": list(topics), "columns": columns}
     return found | {name: part for name, part in parts.items() if part}, omitted

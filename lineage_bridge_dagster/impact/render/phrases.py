@@ -32,6 +32,7 @@ KINDS: Mapping[NodeKind, str] = {
     NodeKind.GLUE: "Glue table",
     NodeKind.VIEW: "view",
     NodeKind.DATASET: "dataset",
+    NodeKind.JOB: "outside job",
 }
 
 VERDICTS: Mapping[Verdict, str] = {
@@ -72,6 +73,7 @@ _STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
         Verdict.BREAKS,
         NodeKind.VIEW,
     ): "Create the view again after the change, since Athena stores its columns.",
+    (Verdict.BREAKS, NodeKind.JOB): "Change the job first, so that it does not need what goes.",
     (Verdict.BREAKS, NodeKind.DATASET): "Alter the table before the first record with the change arrives.",
     (Verdict.LOSES_DATA, NodeKind.TOPIC): (
         "Find out who still needs the rows or the field, and keep it until they have moved on."
@@ -85,6 +87,7 @@ _STEPS: Mapping[tuple[Verdict, NodeKind], str] = {
     ),
     (Verdict.LOSES_DATA, NodeKind.VIEW): "Tell the view's readers when values stop arriving.",
     (Verdict.LOSES_DATA, NodeKind.DATASET): "Tell its readers when values stop arriving.",
+    (Verdict.LOSES_DATA, NodeKind.JOB): "Tell its owner what it will lack, and whether it can do without.",
 }
 #: The same of the changed object itself.
 _OWN_STEPS: Mapping[tuple[Verdict, NodeKind], str] = {

@@ -93,16 +93,21 @@ def _rows(fields: object, key: str) -> Iterator[tuple[str, object]]:
 
 
 def _columns(rows: Mapping[str, object], whole: object) -> tuple[FieldLineage, ...]:
-    """The lineage of each column, and of all rows, with at most `MAX_ENTRIES` sources."""
+    """The lineage of each column, and of all rows, cut if it is too long."""
     found, entries = [], 0
     for column, sources in (*rows.items(), ("", whole)):
         known = tuple(dict.fromkeys(_sources(sources, whole_dataset=not column)))
-        entries += 1 + len(known)
-        if entries > MAX_ENTRIES:
-            break
         if known or column:
             found.append(FieldLineage(column, known))
+            entries += 1 + len(known)
+        if entries > MAX_ENTRIES:
+            break
     return tuple(found)
+
+
+def is_cut(columns: Iterable[FieldLineage]) -> bool:
+    """Whether an event may tell more of an output's columns."""
+    return sum(1 + len(each.sources) for each in columns) > MAX_ENTRIES
 
 
 def _sources(sources: object, *, whole_dataset: bool) -> Iterator[FieldSource]:

@@ -34,10 +34,13 @@ from lineage_bridge_dagster.lineage.nodes import DatasetNode, ExternalJobNode
 from lineage_bridge_dagster.lineage.sql_policy import limited_node
 from lineage_bridge_dagster.lineage.writers import is_inferred
 from lineage_bridge_dagster.openlineage.facets import PRODUCER
+from lineage_bridge_dagster.openlineage.incoming.field_lineage import is_cut
 from lineage_bridge_dagster.openlineage.incoming.joining import DatasetJoin, Joined
 from lineage_bridge_dagster.openlineage.incoming.ledger import JobLedger, JobRecord, Shown, WrittenRecord
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.text import first_few
+
+_CUT = "its events tell of more columns than are kept"
 
 
 @dataclass(slots=True)
@@ -170,7 +173,8 @@ class ToldJob:
                 if joined.problem
             }
         )
-        columns, _ = to_attribute(self._columns(), uses=self._uses())
+        cut = {self.writes[name].node_id: _CUT for name, each in job.writes.items() if is_cut(each.columns)}
+        columns, _ = to_attribute(self._columns(), cut, self._uses())
         return ExternalJobNode(
             node_id=self.node_id,
             qualified_name="/".join(job.name),
