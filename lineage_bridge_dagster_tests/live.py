@@ -35,6 +35,11 @@ class LiveStack:
     stack: Stack
 
     @property
+    def events(self) -> Path:
+        """The folder that discoveries read events of OpenLineage from."""
+        return self.stack.home / "openlineage"
+
+    @property
     def settings(self) -> Settings:
         return Settings.from_env(os.environ)
 
@@ -73,9 +78,11 @@ def live_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveStack]:
     try:
         stack.up(progress=print)
         before = dict(os.environ)
-        os.environ.update(stack.env())
+        live = LiveStack(stack)
+        live.events.mkdir()
+        os.environ.update({**stack.env(), "LINEAGE_BRIDGE_OPENLINEAGE_PATHS": str(live.events)})
         try:
-            yield LiveStack(stack)
+            yield live
         finally:
             os.environ.clear()
             os.environ.update(before)
@@ -88,6 +95,7 @@ def live_ui(live_stack: LiveStack) -> Iterator[DagsterUi]:
     """Dagster on the stack, with its sensors running."""
     env = {
         **live_stack.stack.env(),
+        "LINEAGE_BRIDGE_OPENLINEAGE_PATHS": str(live_stack.events),
         "LINEAGE_BRIDGE_SENSORS": "on",
         "LINEAGE_BRIDGE_SENSOR_INTERVAL_SECONDS": "1",
         "LINEAGE_BRIDGE_SENSOR_SWEEP_MINUTES": SWEEP_MINUTES,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_bridge_dagster.event_sources.event_log import SNAPSHOT, merge_snapshot
-from lineage_bridge_dagster.event_sources.lines import opened, take_lines
+from lineage_bridge_dagster.event_sources.lines import is_packed, opened, take_lines
 from lineage_bridge_dagster.event_sources.source import EventIntake, EventSourceError
 from lineage_bridge_dagster.text import first_few, plural
 
@@ -56,9 +56,9 @@ class EventFiles:
             except FileNotFoundError:
                 # It was rotated away since the folder was listed.
                 continue
-            except (OSError, EOFError) as error:
+            except OSError as error:
                 denied |= isinstance(error, PermissionError)
-                problems.append(f"{file.name} ({error.strerror if isinstance(error, OSError) else error})")
+                problems.append(f"{file.name} ({error.strerror or error})")
                 if str(file) in known:
                     read[str(file)] = known[str(file)]
         # Last: what a receiver has put together meanwhile is in it.
@@ -117,13 +117,15 @@ def _read(file: Path, known: Any, intake: EventIntake) -> list[Any]:
     if same and known[2:4] == [state.st_size, state.st_mtime_ns]:
         return list(known)
     with file.open("rb") as stream:
-        head = hashlib.sha256(stream.read(min(_HEAD, state.st_size))).hexdigest()[:16]
+        start = stream.read(min(_HEAD, state.st_size))
+        head = hashlib.sha256(start).hexdigest()[:16]
         read, lines = (
             (known[0], known[1]) if same and known[4] == head and known[0] <= state.st_size else (0, 0)
         )
-        if state.st_size < _HEAD or file.name.endswith(".gz"):
+        if state.st_size < _HEAD or is_packed(start):
             # Its head may still grow.
             read, lines = 0, 0
         stream.seek(read)
-        taken = take_lines(opened(stream, file.name), intake, file.name, line=lines, whole=read == 0)
+        unpacked = opened(stream) if read == 0 else stream
+        taken = take_lines(unpacked, intake, file.name, line=lines, whole=read == 0)
     return [read + taken.size, lines + taken.lines, state.st_size, state.st_mtime_ns, head]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
-from typing import IO, NamedTuple, cast
+import zlib
+from typing import IO, Any, NamedTuple, cast
 
 import orjson
 
@@ -13,6 +14,7 @@ from lineage_bridge_dagster.event_sources.source import EventIntake
 #: Bytes of a line, and of a file that is one document.
 MAX_LINE = 16 * 1024 * 1024
 MAX_DOCUMENT = 256 * 1024 * 1024
+_UNPACKING = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
 class LinesTaken(NamedTuple):
@@ -26,7 +28,13 @@ class LinesTaken(NamedTuple):
 
 
 def take_lines(
-    stream: IO[bytes], intake: EventIntake, name: str, *, line: int = 0, whole: bool = True
+    stream: IO[bytes],
+    intake: EventIntake,
+    name: str,
+    *,
+    line: int = 0,
+    whole: bool = True,
+    growing: bool = True,
 ) -> LinesTaken:
     """Take the events of a stream.
 
@@ -36,17 +44,26 @@ def take_lines(
         name: What places are called by.
         line: The number of lines before.
         whole: Whether the stream is at the beginning of the file, which then may be one document.
+        growing: Whether an end that is missing may be written yet; else it is refused.
 
     Returns:
-        What was read: up to a last line that is not finished, since it is being written.
+        What was read: up to a last line that is not finished.
     """
     taken, before = 0, line
     first = True
-    while text := stream.readline(MAX_LINE + 1):
+    while True:
+        where = f"{name}, line {line + 1}"
+        try:
+            text = stream.readline(MAX_LINE + 1)
+        except _UNPACKING as error:
+            if not (growing and isinstance(error, EOFError)):
+                intake.refuse(where, f"it cannot be unpacked: {error}")
+            break
+        if not text:
+            break
         line += 1
-        where = f"{name}, line {line}"
         if first and whole and _is_part_of_document(text):
-            _take_document(text + stream.read(MAX_DOCUMENT + 1), intake, name)
+            _take_document(text, stream, intake, name)
             return LinesTaken(0, 0)
         first = False
         if len(text) > MAX_LINE and not text.endswith(b"\n"):
@@ -55,7 +72,7 @@ def take_lines(
             taken += length
             continue
         stripped = text.strip()
-        if not text.endswith(b"\n") and not _is_json(stripped):
+        if growing and not text.endswith(b"\n") and not _is_json(stripped):
             # It is being written, or its writer has died: the next reading sees.
             line -= 1
             break
@@ -65,16 +82,26 @@ def take_lines(
     return LinesTaken(taken, line - before)
 
 
-def _take_document(text: bytes, intake: EventIntake, name: str) -> None:
+def _take_document(text: bytes, rest: IO[bytes], intake: EventIntake, name: str) -> None:
+    try:
+        text += rest.read(MAX_DOCUMENT + 1)
+    except _UNPACKING as error:
+        intake.refuse(name, f"it cannot be unpacked: {error}")
+        return
     if len(text) > MAX_DOCUMENT:
         intake.refuse(name, f"it has more than {MAX_DOCUMENT} bytes; write one event a line")
     else:
         intake.take(text, name)
 
 
-def opened(stream: IO[bytes], name: str) -> IO[bytes]:
+def is_packed(head: bytes) -> bool:
+    """Whether what begins so is packed with gzip, whatever its name."""
+    return head.startswith(b"\x1f\x8b")
+
+
+def opened(stream: io.BufferedReader[Any]) -> IO[bytes]:
     """The stream, unpacked if it is packed with gzip."""
-    return cast("IO[bytes]", gzip.open(stream)) if name.endswith(".gz") else stream
+    return cast("IO[bytes]", gzip.open(stream)) if is_packed(stream.peek(2)) else stream
 
 
 def _is_part_of_document(text: bytes) -> bool:
