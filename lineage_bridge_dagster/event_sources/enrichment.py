@@ -72,7 +72,8 @@ def read_source(source: EventSource, saved: object, now: datetime, max_age: time
     ledger, since = intake.ledger, iso(now - max_age)
     # Twice as long, so that what is too old can still be named.
     ledger.prune(iso(now - 2 * max_age))
-    refused = [each for each in refused if each[0] >= since]
+    # What is read again is refused again.
+    refused = [each for each in refused if each[0] >= since and each[1] not in intake.refused]
     refused += [[ledger.now, text] for text in intake.refused]
     if intake.refused_count > len(intake.refused):
         refused.append([ledger.now, f"and {intake.refused_count - len(intake.refused)} more"])

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.event_sources.enrichment import CACHE, enrich, without_other_sources
+from lineage_bridge_dagster.event_sources.enrichment import CACHE, enrich, read_source, without_other_sources
+from lineage_bridge_dagster.event_sources.files import EventFiles
 from lineage_bridge_dagster.event_sources.source import EventIntake, EventSourceError
 from lineage_bridge_dagster.lineage.carried import carried_over
 from lineage_bridge_dagster.lineage.carry import carry_forward
@@ -230,3 +232,17 @@ def test_a_malformed_cache_has_everything_read_again(saved: Any) -> None:
     source = FakeSource(events=[loading("2026-11-20")])
     last = discover([source])
     assert jobs(discover([source], replace(last, caches={CACHE: saved}))) == ["nightly.orders"]
+
+
+def test_what_is_refused_again_is_named_once(tmp_path: Path) -> None:
+    file, age = tmp_path / "events.ndjson", timedelta(days=30)
+    file.write_text("7\n")
+    first = read_source(EventFiles(str(file)), None, START, age)
+    # Of a file this short, all is read again when it grows.
+    file.write_text("7\n8\n")
+    second = read_source(EventFiles(str(file)), json.loads(json.dumps(first.saved)), START, age)
+    [note] = second.report.notes
+    assert [text.partition(": ")[0] for text in note.names] == [
+        "events.ndjson, line 1",
+        "events.ndjson, line 2",
+    ]

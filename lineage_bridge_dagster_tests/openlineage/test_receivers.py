@@ -114,6 +114,30 @@ def test_part_of_a_composite_that_is_down_is_a_receiver_of_its_own(
     assert len(file.read_text().splitlines()) == len(collector.requests) == 4
 
 
+@pytest.mark.parametrize("append", [True, False])
+def test_files_have_an_event_a_line_or_each(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, append: bool
+) -> None:
+    transport = {"type": "file", "log_file_path": str(tmp_path / "events"), "append": append}
+    configure(monkeypatch, tmp_path, transport)
+    assert emit(shop().discovery(), receivers(), NothingKept()).receivers[0].sent == 4
+    files = list(tmp_path.glob("events*"))
+    lines = [line for each in files for line in each.read_text().splitlines()]
+    assert (len(files), len(lines)) == (1 if append else 4, 4)
+    assert [problem for line in lines for problem in problems(json.loads(line))] == []
+
+
+def test_parts_that_stand_in_for_each_other_are_one_receiver(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parts = [
+        {"type": "http", "url": url, "retry": {"total": 0}} for url in ("http://127.0.0.1:1", collector.url)
+    ]
+    configure(monkeypatch, tmp_path, {"type": "composite", "continue_on_success": False, "transports": parts})
+    [report] = emit(shop().discovery(), receivers(), NothingKept()).receivers
+    assert (report.receiver, report.sent, len(collector.requests)) == ("composite", 4, 4)
+
+
 @pytest.mark.parametrize(
     ("config", "sent", "reason"),
     [
