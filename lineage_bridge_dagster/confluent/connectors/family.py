@@ -80,11 +80,11 @@ class SourceContext:
                 found += names
             elif names or topic.startswith(prefix):
                 renamed.append(topic)
-        if self.routing and not found:
+        if self.routing and (renamed or origins.are_lost or not found):
             examples = f": {', '.join(renamed[:3])}" if renamed else ""
-            self.warnings.append(
-                f"its transforms rename topics: those that come from {prefix}* are not known without a list "
-                f"of plain table names{examples}"
+            self.routing.warnings.append(
+                f"its transforms rename topics: which of them were {prefix}* is known only with a list of "
+                f"plain table names{examples}"
             )
         return [topic.removeprefix(prefix) for topic in found]
 

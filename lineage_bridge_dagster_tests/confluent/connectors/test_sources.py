@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from lineage_bridge_dagster.lineage.unknowns import Unknown
 from lineage_bridge_dagster_tests.confluent.connectors.conftest import POSTGRES, read
 
 
@@ -67,11 +68,34 @@ def test_topic_renamed_by_a_router_tells_its_table_if_only_one_fits() -> None:
     found = read("PostgresCdcSourceV2", POSTGRES | routed, ("cdc.public_orders", "cdc.public_line_items"))
     assert found.topics_written == ("cdc.public_orders",)
     assert [dataset.rpartition("/")[2] for dataset in found.datasets_read] == ["shop.public.orders"]
+    assert found.unknown == (Unknown.TRANSFORM,)
     unclear = read("PostgresCdcSourceV2", POSTGRES | routed, ("cdc.public_line_items",))
     assert unclear.topics_written == unclear.datasets_read == ()
     assert any("rename topics" in warning for warning in unclear.warnings)
     named = POSTGRES | routed | {"table.include.list": "public.line_items"}
-    assert read("PostgresCdcSourceV2", named, ("x",)).topics_written == ("cdc.public_line_items",)
+    by_list = read("PostgresCdcSourceV2", named, ("x",))
+    assert by_list.topics_written == ("cdc.public_line_items",)
+    assert by_list.unknown == ()
+
+
+def test_topic_in_which_a_router_merges_tables_is_not_silently_missing() -> None:
+    """`cdc.orders` is made of shards that no list names; a plain table beside it does not hide that."""
+    merged = {
+        "transforms": "shards",
+        "transforms.shards.type": "io.debezium.transforms.ByLogicalTableRouter",
+        "transforms.shards.topic.regex": r"(.*)\.public\.(.*)_shard\d+",
+        "transforms.shards.topic.replacement": "$1.$2",
+    }
+    topics = ("cdc.orders", "cdc.public.items")
+    by_pattern = POSTGRES | merged | {"table.include.list": "public\\.(orders|items).*"}
+    found = read("PostgresCdcSourceV2", by_pattern, topics)
+    assert found.topics_written == ("cdc.public.items",)
+    assert found.unknown == (Unknown.TRANSFORM,)
+    assert any("rename topics" in warning for warning in found.warnings)
+    by_name = POSTGRES | merged | {"table.include.list": "public.orders_shard1,public.items"}
+    found = read("PostgresCdcSourceV2", by_name, topics)
+    assert found.topics_written == topics
+    assert found.unknown == ()
 
 
 def test_excluded_schemas_are_left_out() -> None:

@@ -74,17 +74,24 @@ class _Split:
 
 
 class Origins:
-    """The names before the transforms of one connector."""
+    """The names before the transforms of one connector.
+
+    Attributes:
+        are_lost: Whether a router may make a name of which the one before it cannot be told.
+    """
 
     def __init__(self, config: Config, routing: Routing) -> None:
         self._routing = routing
         self._routers: list[_Router] = []
+        self.are_lost = False
         for label in dict.fromkeys(config.items("transforms")):
             kind = config.get(f"transforms.{label}.type")
             keys = _ROUTERS.get(kind, ())
             texts = [config.get(f"transforms.{label}.{key}") for key in keys]
             if texts and (router := _router(*texts)):
                 self._routers.append(router)
+            elif texts:
+                self.are_lost = True
 
     def of(self, topic: str, prefix: str) -> list[str]:
         """The names with a prefix that the transforms turn into a topic."""
