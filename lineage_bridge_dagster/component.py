@@ -73,8 +73,7 @@ from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_def
 from lineage_bridge_dagster.datazone.yaml_section import DataZoneConfig
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage import graph_json
-from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
-from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
+from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places, takes_lineage
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.garbage import kept_objects
 from lineage_bridge_dagster.lineage.model import Node
@@ -150,7 +149,7 @@ class LineageBridgeComponent(StoredComponent):
     _translator: LineageTranslator = PrivateAttr(default_factory=LineageTranslator)
     #: The components of the code location that load topics into tables.
     _loading: Sequence[TopicToIcebergComponent] = PrivateAttr(default=())
-    #: What the build that goes on has built so far.
+    #: What the current build has produced so far.
     _built: Definitions | None = PrivateAttr(default=None)
 
     def get_asset_spec(self, node: Node, context: NodeContext) -> AssetSpec:

@@ -70,7 +70,7 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 #: Storage of the components' states; `DagsterInstance.defs_state_storage` is one.
 from dagster._core.storage.defs_state.base import DefsStateStorage
 
-#: The results of asset checks, for which the instance has no function that reads those of many assets.
+#: The results of asset checks: the instance has no function that reads those of many assets.
 from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
 
 #: Where an object of the instance's settings is configured; how stored objects are read.
@@ -213,7 +213,7 @@ def state_files(folder: Any) -> list[tuple[float, Any]]:
     except (FileNotFoundError, NotADirectoryError):
         return []
     finally:
-        # s3fs would keep the listing, and deny all that other processes store from now on.
+        # s3fs caches the listing, which would hide whatever other processes store from now on.
         folder.fs.invalidate_cache()
     return sorted(found, key=lambda pair: pair[0], reverse=True)
 

@@ -48,7 +48,7 @@ class StoredFormat:
 
         Raises:
             NewerFormatError: A newer version of this project stored it.
-            ConfigurationError: It is no version.
+            ConfigurationError: The value is not a version.
         """
         if found is None:
             return 1
@@ -58,7 +58,7 @@ class StoredFormat:
             version = 0
         if version < 1:
             raise ConfigurationError(
-                f"{where}: {self.key} is {str(found)[:40]!r}, which is no format of {self.name}."
+                f"{where}: {self.key} is {str(found)[:40]!r}, which is not a format of {self.name}."
             )
         if version > self.version:
             raise NewerFormatError(

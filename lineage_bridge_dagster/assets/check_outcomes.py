@@ -224,20 +224,21 @@ def tableflow_healthy(table: Node, view: GraphView, clock: Callable[[], datetime
 
 def _absent(table: Node, sources: Sequence[Node], tableflow: CheckOutcome, now: datetime) -> CheckOutcome:
     """Say that Glue has no such table and why; a first sync has an hour before that is an error."""
+    glue = GlueTableNode.of(table)
     missing = glue_status(table) is GlueStatus.MISSING
-    since = [TableflowNode.of(source).text("created_at") or table.first_seen or "" for source in sources]
+    since = [TableflowNode.of(source).created_at or table.first_seen or "" for source in sources]
     enabled = max(filter(None, map(parse_iso, since)), default=None)
     is_new = enabled is not None and now - enabled < _FIRST_SYNC
-    not_yet = table.text("glue_absence") == Absence.NOT_SYNCED_YET and is_new
+    not_yet = glue.glue_absence == Absence.NOT_SYNCED_YET and is_new
     summary = absence_sentence(table)
     if table.stale_since:
         summary += f" This could not be read again since {table.stale_since}."
-    row = (f"Glue in {table.text('aws_region') or '?'}", str(glue_status(table)), "")
+    row = (f"Glue in {glue.aws_region or '?'}", str(glue_status(table)), "")
     return replace(
         tableflow,
         passed=False,
         summary=summary,
-        next_step=table.text("glue_next_step"),
+        next_step=glue.glue_next_step,
         error=missing and not not_yet and not table.stale_since,
         rows=[row, *tableflow.rows],
     )
@@ -245,7 +246,7 @@ def _absent(table: Node, sources: Sequence[Node], tableflow: CheckOutcome, now: 
 
 def _tableflow(node: Node) -> CheckOutcome:
     tableflow = TableflowNode.of(node)
-    topic, link = tableflow.text("topic") or node.label, node.url or ""
+    topic, link = tableflow.topic or node.label, node.url or ""
     describe = describe_command(node)
     #: Whether it is an error, the summary and the next step.
     findings: list[tuple[bool, str, str]] = []

@@ -279,7 +279,7 @@ def _late(topic: Node, since: int, now: int, last: str, limits: Limits) -> Check
 def _cadence_text(cadence: Cadence, limits: Limits) -> str:
     """Why a table has longer limits than those of the settings."""
     return (
-        f"The table's commits of rows are mostly up to {duration(cadence.interval_ms)} apart, by the last "
+        f"Most of the table's commits of rows are up to {duration(cadence.interval_ms)} apart, by the last "
         f"{cadence.intervals} intervals, so the check {_limits_text(limits)}."
     )
 

@@ -83,6 +83,6 @@ class ImpactMetadata(MetadataSet):
 
 
 class RunMetadata(MetadataSet):
-    """The event of a run with what it did as numbers, for the metrics."""
+    """The event that holds what a run did as numbers, for the metrics."""
 
     report: JsonMetadataValue | None = None

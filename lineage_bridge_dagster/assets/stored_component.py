@@ -22,7 +22,7 @@ from lineage_bridge_dagster.text import first_line
 STATE = DefsStateConfigArgs(
     # LOCAL_FILESYSTEM deletes the last good state before it fetches the next one.
     management_type="VERSIONED_STATE_STORAGE",
-    # What a state is read from may be down when definitions load, and the definitions would be gone with it.
+    # A refresh on load would fail while its source is down, and the definitions would be lost.
     refresh_if_dev=False,
 )
 
@@ -107,7 +107,7 @@ class StoredComponent(StateBackedComponent, YamlSection):
         """The definitions of a stored state.
 
         Args:
-            state_path: its file; None if there is none, or if it cannot be fetched.
+            state_path: its file; None if nothing is stored, or if it cannot be fetched.
             problem: why it cannot be fetched.
         """
 

@@ -78,7 +78,7 @@ class TickTotals(BaseModel):
     def add(
         self, counts: RequestCounts, requests: Mapping[tuple[str, str], int], retries: Mapping[str, int]
     ) -> None:
-        """Add what was counted since there were this many requests and retries."""
+        """Add the difference between these counts and the given earlier requests and retries."""
         for (api, status), number in counts.requests.items():
             if new := number - requests.get((api, status), 0):
                 by_status = self.requests.setdefault(api, {})
@@ -117,7 +117,7 @@ class Cursor(BaseModel):
     compared: int = Field(0, ge=0)
     #: Table key -> its requests.
     attempts: dict[str, Attempt] = Field(default_factory=dict)
-    #: The sweep of whole tables, and table key -> what it found lost.
+    #: How far the sweep of whole tables has got, and by table key what it found lost.
     sweep: SweepPosition = Field(default_factory=SweepPosition)
     losses: dict[str, Loss] = Field(default_factory=dict)
     #: Other instance -> its tables, as `ForeignTables` writes them.

@@ -75,7 +75,7 @@ class IcebergClient:
         return may_nest and namespace in listed and tuple(namespace.split(".")) not in self._inner[name]
 
     def _list(self, name: str) -> Mapping[str, frozenset[str] | None]:
-        """The tables of each namespace as they were listed last; None if it was not its turn yet."""
+        """The tables of each namespace as last listed; None for a namespace that was never listed."""
         from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
         from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
             list_inner,
@@ -88,7 +88,7 @@ class IcebergClient:
         if not (namespaces := configured):
             namespaces = self._call(name, lambda it: list_namespaces(it, nested=False)).names
             inner = self._inner.setdefault(name, {})
-            # The list grows while it is walked: the namespaces within those that it has by then.
+            # The loop extends the list that it walks, so namespaces of any depth are included.
             for each in namespaces:
                 namespaces += inner.get(each, ())
         start = self._next.get(name, 0) if len(namespaces) > NAMESPACES_A_CALL else 0

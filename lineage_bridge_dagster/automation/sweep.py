@@ -58,7 +58,7 @@ class SweepSettings:
 
 @dataclass
 class _Found:
-    """What a tick's part of a sweep found."""
+    """What one tick's part of a sweep found."""
 
     drifted: list[Drifted] = field(default_factory=list)
     restored: list[LoadedTable] = field(default_factory=list)

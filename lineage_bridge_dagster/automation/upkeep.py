@@ -20,7 +20,7 @@ from lineage_bridge_dagster.text import plural
 
 
 def upkeep_job(instance: ComponentInstance, history_days: float) -> JobDefinition:
-    """One lineage table after the other, in one process; one that fails stops no other.
+    """Maintain the lineage tables one after the other, in one process; a failure does not stop the others.
 
     Args:
         instance: whose lineage tables.

@@ -34,7 +34,7 @@ def setup() -> None:
 @click.option(
     "--data-access-role",
     metavar="ARN",
-    help="Role whose credentials Lake Formation lends; registered if there is none.",
+    help="Role whose credentials Lake Formation lends; registered unless one already is.",
 )
 @click.option("--apply", "apply_", is_flag=True, help="Do the steps that are needed.")
 @click.option("--rollback", is_flag=True, help="Undo what --apply did, and nothing else.")

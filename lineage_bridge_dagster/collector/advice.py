@@ -112,7 +112,7 @@ def _role(failure: _Failure) -> str:
         return (
             f"Allow sts:AssumeRole on {role} in the policy of {failure.caller}, and name that identity as a "
             "principal in the role's trust policy; if that asks for an external id, set external_id. "
-            "Correct role if there is none of this name."
+            "Correct `role` if no role has this name."
         )
     return _credentials(failure)
 

@@ -131,7 +131,7 @@ VIEWS = Kind(
 )
 VIEW_READS = Kind(
     "view_reads",
-    "What the views that changed read",
+    "The tables that changed views read",
     (
         *_TABLE,
         FileColumn("source_catalog", "Catalog that the SQL names", sensitivity=Sensitivity.LOCATIONS),

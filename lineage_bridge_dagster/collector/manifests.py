@@ -35,7 +35,7 @@ class Manifest:
         """Read a manifest.
 
         Raises:
-            LineageBridgeError: It is not there, or is none.
+            LineageBridgeError: It does not exist, or is not a manifest.
         """
         try:
             raw = path.read_bytes()

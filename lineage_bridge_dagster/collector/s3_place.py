@@ -83,7 +83,7 @@ def hint_of(error: Exception, denied: str, otherwise: str) -> str:
 
     Args:
         denied: What to grant.
-        otherwise: What to do about an error that is none of the common ones.
+        otherwise: What to do about any but the common errors.
     """
     text = code_of(error) or str(error)
     hints = {"AccessDenied": denied, **_HINTS}

@@ -187,7 +187,7 @@ def signing(
 
 
 def _service(name: str, hostname: str, warehouse: str | None) -> str:
-    """The service that a REST catalog is an endpoint of; empty if it is none of AWS.
+    """The service that a REST catalog is an endpoint of; empty if it is not one of AWS's.
 
     A proxy or a private endpoint has a host of its own, but a warehouse that is a catalog of Glue; and the
     variables `ICEBERG_*` are for Glue's endpoint.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def region_of_profile(profile: str | None) -> str | None:
-    """Return the region that boto3 takes from a profile; None if there is none, or no such profile.
+    """Return the region that boto3 takes from a profile; None if the profile does not exist or has no region.
 
     Args:
         profile: its name; by default that of `AWS_PROFILE`, or `default`.

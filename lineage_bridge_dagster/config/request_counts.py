@@ -21,7 +21,7 @@ class RequestCounts:
         self._retries: Counter[str] = Counter()
 
     def add(self, api: str, status: int | str) -> None:
-        """Count a request by the status of its answer, or by why there was none."""
+        """Count a request by the status of its answer, or by why it got no answer."""
         with self._lock:
             self._requests[api, str(status)] += 1
 

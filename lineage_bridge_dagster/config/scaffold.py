@@ -103,7 +103,7 @@ def _section(
 
 
 def described(path: tuple[str, ...], name: str, field: FieldInfo, inner: type[YamlSection] | None) -> str:
-    """What a field means, with its default; `inner` is its section, if it is one."""
+    """What a field means, with its default; `inner` is its model if the field is a section."""
     text = field.description or ""
     if inner is not None or name in _EXAMPLES or "default" in text:
         return text

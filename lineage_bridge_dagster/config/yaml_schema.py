@@ -116,7 +116,7 @@ def _is_of_sections(schema: Mapping[str, Any]) -> bool:
 
 
 def _with_readable_error(section: type[BaseModel], name: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """A schema whose error says what to write; that of a pattern would show the pattern."""
+    """A schema whose error says what to write, instead of showing a pattern."""
     if "pattern" not in wanted:
         return wanted
     # The only keyword whose error can hold a text of ours: "'...' was expected".

@@ -83,7 +83,7 @@ class OffsetCache:
         return evidence if timedelta() <= age <= MAX_AGE else None
 
     def last(self, connector_id: str) -> OffsetEvidence | None:
-        """The last answer about a connector, of any age; it is kept for the next discovery."""
+        """The last answer about a connector, however old; it is kept for the next discovery."""
         match self._saved.get(connector_id):
             case {"names": [*names], "complete": bool(complete), "asked_at": str(asked_at)} as entry:
                 with self._lock:

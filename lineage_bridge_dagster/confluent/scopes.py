@@ -59,7 +59,7 @@ class ScopeRecorder:
     ) -> list[T] | None:
         """Run a list request for something that not every cluster offers.
 
-        A 404 or 405 means that there is none, so the scope stays complete. A 403 does not mean that:
+        A 404 or 405 means that there is nothing to list, so the scope stays complete. A 403 does not:
         resources known before must not count as deleted, so it is recorded like any other failure.
 
         Args:

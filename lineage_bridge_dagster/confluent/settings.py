@@ -72,7 +72,7 @@ class ConfluentSettings(BaseModel):
         return url.rstrip("/")
 
     def credential(self, plane: Plane, *qualifiers: str) -> Credential | None:
-        """The key for a plane: that of the first qualifier that has one, else the plane's own.
+        """The key for a plane: of the first qualifier that has a key, else the plane's own.
 
         Tableflow and Flink also accept a Cloud key (WIRE: a global key), so they fall back on it.
         """

@@ -181,5 +181,5 @@ def _note(event: PreparedEvent, linked: Mapping[str, bool], problems: Mapping[st
         for table in event.tables
         if table in linked
     ]
-    notes += [f"{topic} is no asset: {problems[topic]}" for topic in event.topics if topic in problems]
+    notes += [f"{topic} is not an asset: {problems[topic]}" for topic in event.topics if topic in problems]
     return "; ".join(notes)

@@ -53,7 +53,7 @@ class TopicAssets:
             topics: Source identifiers -> names.
 
         Returns:
-            Source identifier -> why the topic is no asset.
+            Source identifier -> why the topic is not an asset.
         """
         wanted = {identifier: name for each in topics for identifier, name in each.items()}
         if self._known is None:

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.event_sources.enrichment import enrich as enrich_fro
 from lineage_bridge_dagster.event_sources.enrichment import without_other_sources
 from lineage_bridge_dagster.event_sources.sources import event_sources
 from lineage_bridge_dagster.lineage.carry import carry_forward
-from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
+from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.sql_policy import limited

@@ -110,7 +110,7 @@ class EventReceiver:
         """Take the good events of a list, and tell of each other one why it is refused."""
         found = document.get("events") if isinstance(document, Mapping) else document
         if not isinstance(found, list):
-            raise _HttpRefusal(400, "The body is no list of events.", 'Send [...] or {"events": [...]}.')
+            raise _HttpRefusal(400, "The body is not a list of events.", 'Send [...] or {"events": [...]}.')
         if len(found) > MAX_BATCH:
             raise _HttpRefusal(413, f"The batch has {len(found)} events.", f"Send at most {MAX_BATCH}.")
         problems = [(index, problem) for index, each in enumerate(found) if (problem := _problem(each))]
@@ -140,7 +140,7 @@ async def _health(_request: Request) -> Response:
 
 
 def _problem(document: object) -> tuple[str, str] | None:
-    """Why a document is no event, and what to write; None if it is one."""
+    """Why a document is not an event, and what to write; None if it is one."""
     try:
         parse_event(document)
     except RefusedEventError as error:
@@ -169,7 +169,7 @@ async def _body(request: Request) -> bytes:
             try:
                 body += unpack.decompress(chunk, MAX_BODY + 1 - len(body))
             except zlib.error as error:
-                raise _HttpRefusal(400, f"The body is no gzip: {error}.") from error
+                raise _HttpRefusal(400, f"The body is not valid gzip: {error}.") from error
         if len(body) > MAX_BODY:
             raise _HttpRefusal(413, f"The body has more than {MAX_BODY} bytes.", "Send smaller batches.")
     if unpack is not None and not unpack.eof:

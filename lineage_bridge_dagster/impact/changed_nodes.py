@@ -42,7 +42,7 @@ class ChangedPlace:
     cluster: str = ""
 
     def holds(self, node: Node) -> bool:
-        """Whether a node may be changed: it is there, or at no place."""
+        """Whether a node may be the changed one: it is in this place, or its place is unknown."""
         of_node = (node.environment_id, node.environment_name), (node.cluster_id, node.cluster_name)
         wanted = self.environment, self.cluster
         return all(

@@ -295,7 +295,7 @@ def _statement(resource: _PlannedResource) -> Iterator[Change]:
         if before and not resource.before.get("stopped"):
             yield StatementStop(before)
     elif resource.is_replaced or resource.is_created:
-        # One that is replaced under a new name takes the place of the old one.
+        # A replacement under a new name takes the place of the old statement.
         name = before or _name_of_statement(resource)
         yield StatementChange(name, resource.text("statement"), resource.is_created)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from lineage_bridge_dagster.lineage.coverage import Scope
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, TableflowNode
 
 
 class CatalogTableName(NamedTuple):
@@ -80,3 +80,8 @@ def materializes(
         first_seen=now,
         last_seen=now,
     )
+
+
+def tableflow_places(graph: Graph) -> Iterator[tuple[str, str, str, str]]:
+    """The places whose own catalogs have Tableflow's tables, each once: see `TableflowNode.own_catalog`."""
+    return iter(dict.fromkeys(table.own_catalog for table in graph.of_kind(TableflowNode)))

@@ -52,7 +52,7 @@ class Gaps:
                     self._by_edge_target.setdefault(edge.dst_id, set()).update(found)
 
     def of(self, node_ids: Iterable[str]) -> tuple[Scope, ...]:
-        """The incomplete scopes behind these nodes (a table and its hops), sorted."""
+        """The incomplete scopes that reported these nodes (a table and its hops), sorted."""
         if not len(self._coverage):
             return ()
         found: set[Scope] = set()

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueReport, GlueTableNode
+from lineage_bridge_dagster.lineage.model import Graph, Node
+from lineage_bridge_dagster.lineage.nodes import GlueReport, GlueTableNode, TableflowNode
 from lineage_bridge_dagster.text import counted, sentence
 
 
@@ -75,7 +75,7 @@ _LABELS: Mapping[str, str] = {
 
 def glue_status(table: Node) -> GlueStatus:
     """Whether Glue had the table of a Glue table's node when it was last read."""
-    status = table.text("glue_status")
+    status = table.glue_status if isinstance(table, GlueReport) else ""
     return GlueStatus(status) if status in (GlueStatus.MISSING, GlueStatus.UNKNOWN) else GlueStatus.FOUND
 
 
@@ -91,8 +91,9 @@ def conflict_of(node: Node) -> str:
 def absence_sentence(table: Node) -> str:
     """Why a Glue table's node has no table, as a sentence; empty if it has one."""
     status = glue_status(table)
-    region = table.text("aws_region") or "Glue"
-    reason = table.text("glue_reason") or "the reason is not known"
+    glue = GlueTableNode.of(table)
+    region = glue.aws_region or "Glue"
+    reason = glue.glue_reason or "the reason is not known"
     if status is GlueStatus.MISSING:
         return sentence(f"Tableflow is on, there is no table in {region}, because {reason}".rstrip("."))
     if status is GlueStatus.UNKNOWN:
@@ -130,21 +131,20 @@ def glue_counts(graph: Graph) -> GlueCounts:
     missing: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     for table in graph.of_kind(GlueTableNode):
-        kind = table.text("glue_absence")
         if table.stale_since:
             unknown[Absence.STALE] += 1
         elif (status := glue_status(table)) is GlueStatus.FOUND:
             found += 1
         else:
-            (missing if status is GlueStatus.MISSING else unknown)[kind] += 1
+            (missing if status is GlueStatus.MISSING else unknown)[table.glue_absence] += 1
     with_table = {
         edge.src_id
         for edge in graph.edges.values()
         if edge.dst_id in graph and isinstance(graph.nodes[edge.dst_id], GlueTableNode)
     }
-    for source in graph.of_type(NodeType.TABLEFLOW_TABLE):
+    for source in graph.of_kind(TableflowNode):
         if source.node_id not in with_table and glue_status(source) is GlueStatus.UNKNOWN:
-            unknown[source.text("glue_absence")] += 1
+            unknown[source.glue_absence] += 1
     return GlueCounts(found, dict(missing), dict(unknown))
 
 

@@ -182,7 +182,7 @@ def _until(file: BinaryIO, start: bytes, offset: int = 0) -> tuple[bytes, int]:
     """The text before the line that opens a list, and the offset behind that line.
 
     Raises:
-        _OtherFormError: There is none.
+        _OtherFormError: No line opens such a list.
     """
     before: list[bytes] = []
     for line in file:

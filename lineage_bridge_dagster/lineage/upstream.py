@@ -133,7 +133,7 @@ def _restricting_inputs(graph: Graph, edge: Edge) -> tuple[str, ...] | None:
 
 
 def _leave_some_out(inputs: Iterable[str], all_inputs: Collection[str]) -> bool:
-    """Whether these are less than all inputs of a process."""
+    """Whether these are only some of the inputs of a process."""
     return sum(source in all_inputs for source in set(inputs)) < len(all_inputs)
 
 

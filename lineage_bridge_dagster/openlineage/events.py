@@ -24,6 +24,7 @@ from lineage_bridge_dagster.lineage.downstream import DownstreamIndex
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node
 from lineage_bridge_dagster.lineage.nodes import (
     ExternalJobNode,
+    FlinkNode,
     GlueTableNode,
     ProcessNode,
     TableflowNode,
@@ -43,7 +44,7 @@ from lineage_bridge_dagster.openlineage.names import OpenLineageName, dataset_na
 
 Event = dict[str, Any]
 
-#: Where the walk up from several tables starts.
+#: The common start of a walk upstream from several tables.
 _START: Place = ""
 _RUNS = uuid.UUID("6d1f7c36-6d5b-5e0c-9d0f-3a0c7f3c2b11")
 #: The state that an API tells -> the event's type; all others are running.
@@ -118,7 +119,7 @@ class _Events:
             nodes = [self._graph.nodes[each] for each in self._wanted if each in self._graph.nodes]
         for node in nodes:
             if isinstance(node, ExternalJobNode):
-                continue  # Whoever runs an outside job sends its events.
+                continue  # An outside job sends its events itself.
             if isinstance(node, ProcessNode):
                 found = self._of_process(node)
             elif isinstance(node, TableflowNode):
@@ -219,7 +220,7 @@ def home_account(graph: Graph) -> str:
 def _state(process: Node) -> str:
     if isinstance(process, TableflowNode):
         return process.phase
-    return process.text("phase") or process.text("state")
+    return FlinkNode.of(process).phase or ProcessNode.of(process).state
 
 
 def _digest(content: object) -> str:

@@ -29,7 +29,7 @@ class OpenLineageName(NamedTuple):
 
 
 def dataset_name(node: Node, *, account: str = "") -> OpenLineageName | None:
-    """The name of the dataset that a node stands for; None for a node that is none.
+    """The name of the dataset that a node stands for; None for a node that is not a dataset.
 
     Args:
         node: A topic, a table of a catalog, or an outside dataset.

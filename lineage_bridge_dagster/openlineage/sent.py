@@ -62,7 +62,7 @@ class SentFile:
     """Keeps it in a JSON file, by receiver.
 
     Raises:
-        ConfigurationError: The file is there and is no such file.
+        ConfigurationError: The file exists, but was not written by this command.
     """
 
     def __init__(self, path: Path) -> None:
@@ -100,7 +100,7 @@ def jobs_text(jobs: Mapping[OpenLineageName, Sent]) -> str:
 
 
 def read_jobs(texts: Iterable[str]) -> Jobs:
-    """The jobs in texts that `jobs_text` wrote; a text that is none is ignored, as if nothing was sent."""
+    """The jobs in texts that `jobs_text` wrote; any other text is ignored, as if nothing was sent."""
     found: Jobs = {}
     for text in texts:
         try:

@@ -22,7 +22,7 @@ __all__ = ["MASK", "redact_config", "redact_key", "redact_sql", "redact_text", "
 _SALT = re.compile(r"(?<=\.with\.salt\.).+", re.DOTALL)
 
 
-#: Last words of settings that map or list names of topics, tables and columns: `passwords:PASSWORDS` is none.
+#: Last words of settings that map or list names of topics, tables and columns, as in `passwords:PASSWORDS`.
 _NAMES = re.compile(r"(?i)(?:map|renames|(?:include|exclude|white|black)[._-]?list)$")
 
 

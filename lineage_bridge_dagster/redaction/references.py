@@ -1,4 +1,4 @@
-"""Recognizing what stands in a secret's place and is none: names of secrets stored elsewhere, and masks.
+"""Recognizing stand-ins for secrets, which need no mask: names of secrets stored elsewhere, and masks.
 
 Who reads a lineage needs to know where a password comes from, and a reference tells nothing of its value.
 """
@@ -28,7 +28,7 @@ _FORMS = r"""
     ://[\w.:\ \-]{0,128}+(?:/[\w.\ \-]{1,128}+){1,16}+(?:\#[\w./\-]{1,128}+)?+
   | (?:file:(?://)?+)?+(?:/var)?+/(?:run|mnt|etc)/secrets(?:/[\w.\-]{1,128}+){1,8}+
 """
-#: A reference that what follows belongs to is none: `op://a/b/c@host`, `$env:API_KEY = "x"`.
+#: Not a reference if the text goes on: `op://a/b/c@host`, `$env:API_KEY = "x"`.
 REFERENCE = re.compile(
     rf"""(?:{_FORMS})(?![ \t]{{0,4}}+=)(?=[\s,;&"'`)\]}}>|\\]|[.:](?:\s|\Z)|\Z)""", re.VERBOSE
 )

@@ -13,15 +13,15 @@ from lineage_bridge_dagster.redaction.keys import is_secret_key
 from lineage_bridge_dagster.redaction.sql_tokens import SqlToken
 from lineage_bridge_dagster.text import words
 
-#: Brackets in brackets; nobody writes so many.
+#: Deepest nesting of brackets; no real statement comes near it.
 _MAX_DEPTH = 100
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "case": "end"}
-#: Words that begin a part of a statement, whose literals have nothing to do with those before.
+#: Words that begin a new part of a statement, whose literals are unrelated to those before it.
 _BOUNDARIES = words(
     """and begin do else except from having insert intersect into join limit on or order partitioned
     qualify returning select set then union update using values when where window with xor group"""
 )
-#: Parts that name tables: a name that reads like a secret's is none there.
+#: Parts that name tables, where a name such as `passwords` names no secret.
 _TABLES = frozenset({"from", "join", "into", "update", "insert"})
 _TABLE_WORDS = words(
     """catalog connection connector database exists function model schema stream table topic type user view

@@ -146,7 +146,7 @@ class Value:
         return frozenset().union(*found, *(choice.required for choice in self.choices))
 
     def said(self, word: str) -> Iterator[Any]:
-        """What its parts have for a keyword."""
+        """The values that its parts give a keyword."""
         return (schema[word] for schema, _ in self.parts if schema.get(word))
 
 

@@ -101,7 +101,7 @@ def enum_column(field: FieldDescriptor) -> ProtobufColumn:
     return ProtobufColumn(StringType(), lambda number: names.get(number) or str(number))
 
 
-#: Types that are one on the wire: numbers that a version can read as those of another.
+#: Types that are encoded alike, so that one version's numbers can be read as another's.
 _VARINTS = {_F.TYPE_INT32, _F.TYPE_INT64, _F.TYPE_UINT32, _F.TYPE_UINT64, _F.TYPE_BOOL, _F.TYPE_ENUM}
 
 

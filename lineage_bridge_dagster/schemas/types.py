@@ -112,7 +112,7 @@ def _quoted(path: Path) -> str:
 
 
 def check_name(name: str, path: str) -> None:
-    """Check that a column can have a name.
+    """Check that a name is valid for a column.
 
     Raises:
         SchemaError: it cannot.

@@ -23,7 +23,7 @@ _CONNECT = "pyspark.sql.connect."
 #: The classes from which PySpark makes columns and expressions, as it names them.
 _OF_EXPRESSIONS = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
-#: What Spark raises for a table that does not exist, or that is none of Iceberg's.
+#: What Spark raises for a table that does not exist, or is not an Iceberg table.
 _NO_TABLE = {"NoSuchTableException", "NoSuchNamespaceException", "NoSuchDatabaseException"}
 
 

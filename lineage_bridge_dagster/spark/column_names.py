@@ -20,7 +20,7 @@ _RESERVED = frozenset(
 
 
 class ColumnNameError(ConfigurationError):
-    """A name means several columns, or is none that a column may have."""
+    """A name means several columns, or is not valid for a column."""
 
 
 def match(name: str, names: Iterable[str], where: str) -> str | None:

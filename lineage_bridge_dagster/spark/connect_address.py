@@ -47,7 +47,7 @@ class SparkRemote:
         """Parse `sc://host:port`, with parameters such as `/;use_ssl=true;user_id=dagster`.
 
         Raises:
-            ConfigurationError: it is no such URL, or holds a secret.
+            ConfigurationError: it is not such a URL, or holds a secret.
         """
         address, *given = url.strip().split(";")
         parameters = {}

@@ -199,9 +199,9 @@ def ddl(spark: SparkSession, columns: StructType) -> str:
 
 
 def commit_lock(spark: SparkSession) -> AbstractContextManager[object]:
-    """Held by one write of a Connect session at a time: the configuration of one counts for all.
+    """A lock that serializes the writes of a Connect session, because they share its configuration.
 
-    Writes of a classic session have copies of it, and wait for nobody.
+    Each write of a classic session has a copy of the configuration, and waits for no other.
     """
     found = _connected
     return found.lock if found is not None and found.session is spark else nullcontext()

@@ -64,7 +64,7 @@ EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 #: For processes that load topics.
 LOADING = {
-    # Topics of one run share the cores, whichever began first.
+    # The topics of a run share the cores fairly, whichever began first.
     "spark.scheduler.mode": "FAIR",
     # PySpark would tell the JVM the line of Python of each operation on a column: most of its calls to it.
     "spark.python.sql.dataFrameDebugging.enabled": "false",

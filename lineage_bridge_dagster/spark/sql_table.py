@@ -151,7 +151,7 @@ class SqlTable:
         """A type as DDL, with the names of fields quoted."""
         from pyspark.sql.types import StructField, StructType
 
-        # Spark has no DDL of a type alone, but of columns.
+        # Spark has DDL for columns, but not for a type alone.
         return ddl(self._spark, StructType([StructField("c", kind)])).removeprefix("c ")
 
     def _snapshots(self) -> tuple[int | None, dict[int, Row]]:

@@ -100,7 +100,7 @@ def _of_kind(node: Node, context: NodeContext) -> dict[str, Any]:
     own: dict[str, Any] = {"source": UrlMetadataValue(node.url) if node.url else None}
     if isinstance(node, IcebergTableNode):
         table = IcebergTableNode.of(node)
-        own |= {"database": table.text("database"), "table": table.table_name}
+        own |= {"database": table.database, "table": table.table_name}
         if context.role is Role.ITSELF:
             own |= tableflow_metadata(tableflow_of(node, context.view))
             # A chain is in the catalog of the lineage tables.

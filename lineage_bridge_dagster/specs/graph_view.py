@@ -16,7 +16,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.downstream import ColumnTargets, DownstreamIndex
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, GlueTableNode
 from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
 from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of
 from lineage_bridge_dagster.lineage.writers import is_inferred
@@ -162,8 +162,8 @@ class GraphView:
 
 
 def _writes_all(connector: Node) -> bool:
-    config = connector.attributes.get("config")
-    return isinstance(config, Mapping) and not any(config.get(key) for key in _SELECTING)
+    config = ConnectorNode.of(connector).config
+    return bool(config) and not any(config.get(key) for key in _SELECTING)
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ class TopicToIcebergComponent(StoredComponent):
     ) -> Definitions:
         """The definitions of the named topics, and of those that the state has for patterns.
 
-        What takes a stored list of topics is an asset that says so where there is none.
+        Without a stored list of topics, an asset stands in for whatever needs it, and says so.
         """
         state, names = None, LoadNames(self.name)
         if state_path is not None:

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoa
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the commits of one topic did since its last report."""
+    """What the commits of one topic have done since the last report."""
 
     rows: int = 0
     removed: int = 0

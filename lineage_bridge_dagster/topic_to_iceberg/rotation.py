@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 class _Topic:
     load: TopicLoad
     loader: Loader | None = None
-    #: Whether its table was ensured since it last failed.
+    #: Whether the table was created or checked since the last failure.
     ensured: bool = False
     targets: Offsets = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)

@@ -110,7 +110,7 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
 
 
 def upkeep_schedule(instance: LoadInstance, job: JobDefinition) -> list[ScheduleDefinition]:
-    """The schedule of the job; none without a cron expression."""
+    """The job's schedule; None without a cron expression."""
     config = instance.upkeep
     if not config.cron:
         return []

@@ -63,4 +63,4 @@ def test_topics_that_lineage_names_become_assets_when_they_are_to(
     service.errors["CreateAsset"] = ["ConflictException"]
     receiver.send(event(inputs=2))
     (arrival,) = receiver.confirm().values()
-    assert arrival.note.startswith(f"linked; {KAFKA}/topic1 is no asset: datazone:CreateAsset")
+    assert arrival.note.startswith(f"linked; {KAFKA}/topic1 is not an asset: datazone:CreateAsset")

@@ -140,7 +140,7 @@ def _topic_causes(source: Node) -> Iterator[_Cause]:
         )
     elif tableflow.suspended:
         yield Absence.TABLEFLOW_SUSPENDED, "Tableflow is suspended for the topic", resume
-    formats = tableflow.texts("table_formats")
+    formats = tableflow.table_formats
     if formats and "ICEBERG" not in formats:
         yield (
             Absence.NOT_ICEBERG,
@@ -154,7 +154,7 @@ def _topic_causes(source: Node) -> Iterator[_Cause]:
                 _with_message("its ICEBERG format is failing", failing.error),
                 f"Correct the schema or the storage; see {describe_command(source)}.",
             )
-    if storage := UNSUPPORTED_STORAGES.get(tableflow.text("storage_kind")):
+    if storage := UNSUPPORTED_STORAGES.get(tableflow.storage_kind):
         yield (
             Absence.STORAGE_UNSUPPORTED,
             f"it is in {storage}, from which Confluent syncs no table to Glue",
@@ -217,7 +217,7 @@ def _not_yet(source: Node) -> _Cause:
     tableflow = TableflowNode.of(source)
     states = sorted({sync.status for sync in _glue_syncs(tableflow)} - {"", "PENDING", "SYNCED"})
     text = f"its sync to Glue is {', '.join(states)}" if states else "it was not synced to Glue yet"
-    enabled = tableflow.text("created_at")
+    enabled = tableflow.created_at
     return (
         Absence.NOT_SYNCED_YET,
         text + (f" (Tableflow is enabled since {enabled})" if enabled else ""),

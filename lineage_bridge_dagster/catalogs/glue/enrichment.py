@@ -230,7 +230,7 @@ class KnownTables:
         if table is None:
             return None
         if not is_in_glue(table):
-            return table.text("glue_last_found") or None
+            return GlueTableNode.of(table).glue_last_found or None
         return table.stale_since or self._discovered_at or table.last_seen
 
 

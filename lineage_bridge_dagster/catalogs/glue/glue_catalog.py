@@ -123,7 +123,7 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
     def absence(self, target: GlueTarget) -> tuple[str, str] | None:
         if is_in_glue(target.node):
             return None
-        return absence_sentence(target.node), target.node.text("glue_next_step")
+        return absence_sentence(target.node), GlueTableNode.of(target.node).glue_next_step
 
     @staticmethod
     def plan(table: GlueTable, wanted: Wanted, options: PushOptions) -> NoWrite | TableUpdate:
@@ -145,7 +145,7 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
             raise malformed_response(f"glue:UpdateTable on the table {target.dotted} returned no request id")
         return change.after
 
-    def has(self, name: str) -> bool:  # noqa: ARG002 - whatever is no other catalog's is taken for Glue's
+    def has(self, name: str) -> bool:  # noqa: ARG002 - Glue takes every name that no other catalog claims
         return True
 
     def find(self, name: str) -> tuple[GlueTarget, GlueTable] | TableResult:

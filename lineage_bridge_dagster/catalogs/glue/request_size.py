@@ -1,8 +1,8 @@
 """The size of an `UpdateTable` request, which Glue limits as a whole.
 
 Glue answers `InvalidInputException: Payload size of request exceeded limit`. AWS documents the limits of
-single fields only, so that the bound is a setting, `push.max_request_bytes`. Its default is the largest value
-of a parameter, 512,000 bytes, which Glue is documented to take.
+single fields only, so the bound is a setting, `push.max_request_bytes`. Its default is 512,000 bytes, the
+documented size of the largest parameter value.
 """
 
 from __future__ import annotations

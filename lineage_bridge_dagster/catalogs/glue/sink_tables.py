@@ -18,6 +18,7 @@ from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import Note, Scope
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Evidence, Graph, Node, NodeType, scopes_of
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode
 from lineage_bridge_dagster.lineage.unknowns import ELSEWHERE_TABLES
 
 #: A table of Glue, as OpenLineage names its dataset.
@@ -190,8 +191,7 @@ def _of(node: Node, writers: tuple[Node, ...], scopes: frozenset[str]) -> Writte
         place = GluePlace(arn["database"], arn["table"]).folded
         return WrittenDataset(node, writers, scopes, place, arn["account"], arn["region"])
     location = normalize_location(name) if "://" in name else ""
-    configs = [writer.attributes.get("config") for writer in writers]
-    by_glue = [config for config in configs if isinstance(config, Mapping) and _is_glue_catalog(config)]
+    by_glue = list(filter(_is_glue_catalog, (ConnectorNode.of(writer).config for writer in writers)))
     if by_glue and (folder := _FOLDER.fullmatch(location)) is not None:
         region = str(by_glue[0].get("iceberg.catalog.client.region") or "")
         place = GluePlace(folder["database"], folder["table"]).folded

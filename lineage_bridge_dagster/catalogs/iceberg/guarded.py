@@ -268,7 +268,7 @@ def _with_properties(metadata: TableMetadata, properties: Mapping[str, str]) -> 
 
 
 def _is_local(warehouse: str) -> bool:
-    # The warehouse of a REST catalog may be a mere name.
+    # A REST catalog's warehouse may be just a name.
     return warehouse.startswith(("/", "file:"))
 
 

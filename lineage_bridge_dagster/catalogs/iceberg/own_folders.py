@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-#: The properties with which a configuration has a table's files written elsewhere (`TableProperties`).
+#: The properties that move a table's files elsewhere (`TableProperties`).
 PATHS = (
     "write.data.path",
     "write.metadata.path",
@@ -110,7 +110,7 @@ def normalized(location: str) -> str:
 
 
 def is_folder(warehouse: str) -> bool:
-    """Whether a warehouse is a place of files; that of a REST catalog may be a mere name."""
+    """Whether a warehouse is a folder; a REST catalog's may be just a name."""
     return warehouse.startswith("/") or "://" in warehouse
 
 

@@ -1,4 +1,4 @@
-"""The last commits of tables of a catalog, by what the catalog answers: no file of a table is read."""
+"""The last commits of a catalog's tables, from the catalog's answers alone: no table file is read."""
 
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.carry import STALE_SINCE, stale_since
-from lineage_bridge_dagster.lineage.catalog_facts import CATALOG_SETTINGS, SHOWN_SETTINGS
 from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -34,7 +33,7 @@ from lineage_bridge_dagster.lineage.documents import PREFIX
 from lineage_bridge_dagster.lineage.ids import external_dataset_id, iceberg_table_id
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic, add_loaded_table
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node, NodeType, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, IcebergTableNode
+from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST, SHOWN_SETTINGS, IcebergTableNode
 from lineage_bridge_dagster.lineage.sql_policy import shown_parameters
 from lineage_bridge_dagster.lineage.text import shorten
 from lineage_bridge_dagster.lineage.times import iso, utc_now
@@ -210,7 +209,7 @@ def _carry_table(
     writers: Mapping[str, Sequence[Edge]],
     now: str,
 ) -> None:
-    """Keep a table of the last discovery that cannot be loaded now, with what feeds it today."""
+    """Keep a table of the last discovery that cannot be loaded now, with its current sources."""
     node_id = iceberg_table_id("", scope.place, ".".join(name[:-1]), name[-1])
     known = last.graph.nodes.get(node_id) if last else None
     if last is None or known is None:
@@ -325,7 +324,7 @@ def facts_of(table: IcebergTable, settings: CatalogSettings) -> dict[str, Any]:
     """What a catalog reports about a table: its schema and its current snapshot, without secrets."""
     return {
         "catalog": settings.name,
-        CATALOG_SETTINGS: {
+        "catalog_settings": {
             name: redact_text(str(value)) for name in SHOWN_SETTINGS if (value := getattr(settings, name))
         },
         "columns": [

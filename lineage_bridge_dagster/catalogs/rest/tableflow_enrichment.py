@@ -15,7 +15,6 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.catalog_facts import tableflow_place
 from lineage_bridge_dagster.lineage.catalog_tables import materializes
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Coverage, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -62,7 +61,7 @@ def enrich_from_tableflow(
         except LineageBridgeError as error:
             coverage.add(unread(scope, error))
             continue
-        # A cluster has no namespace before Tableflow has made a table of one of its topics.
+        # A cluster has no namespace until Tableflow has created its first table.
         errors = [each for each in read.all_errors if not isinstance(each, NotFoundError)]
         for each in errors:
             each.hint = hint_of(each.message, tableflow=True)
@@ -84,7 +83,7 @@ def _by_catalog(graph: Graph, catalogs: Catalogs) -> dict[str, list[Node]]:
     """The Tableflow tables of each of Tableflow's catalogs, by its name."""
     found: dict[str, list[Node]] = {}
     for node in graph.of_type(NodeType.TABLEFLOW_TABLE):
-        if name := catalogs.tableflow.get(TableflowPlace(*tableflow_place(node))):
+        if name := catalogs.tableflow.get(TableflowPlace(*TableflowNode.of(node).own_catalog)):
             found.setdefault(name, []).append(node)
     return found
 
@@ -100,10 +99,9 @@ def _in_glue(graph: Graph) -> set[str]:
     }
 
 
-def _lacks(table: Node) -> bool:
-    """Whether it is sure that Glue has no such table, and that none is merely on its way."""
-    absence = table.text("glue_absence")
-    return glue_status(table) is GlueStatus.MISSING and absence != Absence.NOT_SYNCED_YET
+def _lacks(table: GlueTableNode) -> bool:
+    """Whether Glue certainly has no such table, and a first sync is not merely pending."""
+    return glue_status(table) is GlueStatus.MISSING and table.glue_absence != Absence.NOT_SYNCED_YET
 
 
 def _add(
@@ -127,6 +125,6 @@ def _add(
         cluster_name=source.cluster_name,
         url=source.url,
     )
-    # It is known because the catalog and Tableflow were both read: neither's outage may remove it.
+    # Known only because both the catalog and Tableflow were read: an outage of either must not remove it.
     node = graph.add_node(node.with_attributes(scopes=list(scopes), not_writable=TAKES_NO_PROPERTIES))
     graph.add_edge(materializes(source, node, scope, scopes, now))

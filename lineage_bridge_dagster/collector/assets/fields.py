@@ -47,7 +47,8 @@ class CollectorConfig(YamlSection):
         CollectorSettings, "mask_classes"
     )
     landing: LandingConfig = Field(
-        default_factory=LandingConfig, description="Where the files are taken; by default, they stay."
+        default_factory=LandingConfig,
+        description="Where the files are uploaded; by default, they stay where they are.",
     )
 
     def values(self) -> dict[str, Any]:

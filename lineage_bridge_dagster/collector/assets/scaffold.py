@@ -71,7 +71,7 @@ def _field(
 
 
 def _value(component: type[YamlSection], name: str) -> str:
-    """A template over the variable of a setting, or the default of a field that is none."""
+    """A template over the variable of a setting; for a field that is not a setting, its default."""
     if name in CollectorSettings.model_fields:
         return f"\"{{{{ env('{VARIABLES}{name.upper()}', '') }}}}\""
     default = component.model_fields[name].get_default(call_default_factory=True)

@@ -78,7 +78,7 @@ class BrokerError(ConfluentError):
 
 
 class TopicNotFoundError(BrokerError):
-    """The brokers have no such topic that the key may see."""
+    """The topic does not exist, or the key may not see it."""
 
 
 class PartialResponse(ConfluentError, Generic[T_co]):

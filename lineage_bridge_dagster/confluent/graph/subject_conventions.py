@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.subjects import ROLES, Convention, Role
-from lineage_bridge_dagster.lineage.model import EdgeType, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode, TopicNode
 
 _CONTEXT_IN_URL = re.compile(r"/contexts/:?(\.?[^/:]+)")
 _TRANSFORM = re.compile(r"(.+)\.type")
@@ -30,9 +31,7 @@ def add_connector_conventions(builder: Builder) -> None:
     Those that write a topic come first, then the tables whose conventions are noted already.
     """
     graph = builder.graph
-    connectors = {
-        node.node_id: Config(node.attributes.get("config", {})) for node in graph.of_type(NodeType.CONNECTOR)
-    }
+    connectors = {node.node_id: Config(node.config) for node in graph.of_kind(ConnectorNode)}
     found: dict[str, dict[Role, list[Convention]]] = {}
 
     def note(topic_id: str, role: Role, conventions: Iterable[Convention]) -> None:
@@ -49,7 +48,7 @@ def add_connector_conventions(builder: Builder) -> None:
         )
         for connector, topic_id in sorted(pair for pair in ends if pair[0] in connectors):
             topic = graph.nodes[topic_id]
-            if topic.node_type != NodeType.KAFKA_TOPIC:
+            if not isinstance(topic, TopicNode):
                 continue
             for role in ROLES:
                 convention = _convention(connectors[connector], topic.qualified_name, role)

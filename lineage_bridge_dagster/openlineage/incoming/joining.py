@@ -44,13 +44,13 @@ _ICEBERG_FOLDERS = ("metadata", "data")
 
 
 class Joined(NamedTuple):
-    """What a dataset of an event is.
+    """The node that a dataset of an event stands for.
 
     Attributes:
         node_id: A node of the graph, or the id of an outside dataset that is not in it.
         dataset: The name of that outside dataset; empty if the node is in the graph.
         confidence: From 0 to 1.
-        problem: Why it is not the node that its name seems to mean, as a clause.
+        problem: Why it is not the node that its name suggests, as a clause.
     """
 
     node_id: str
@@ -60,7 +60,7 @@ class Joined(NamedTuple):
 
 
 class DatasetJoin:
-    """The nodes of a graph by all that events may call them.
+    """The nodes of a graph by all the names that events may use for them.
 
     Args:
         nodes: Topics, tables and outside datasets, and any others.
@@ -83,7 +83,7 @@ class DatasetJoin:
             self._index(node)
 
     def find(self, names: Iterable[OpenLineageName]) -> Joined:
-        """What a dataset is.
+        """The node that a dataset stands for.
 
         Args:
             names: Its name, then its other names.

@@ -1,7 +1,7 @@
-"""JSON -> an event, or the reason why it is none.
+"""JSON -> an event, or the reason why it is refused.
 
-Facets that are unknown or malformed are ignored; what makes an event useless (no time, no job, a dataset
-without a name) refuses it. Names lose user, password and parameters of URLs, and SQL is redacted.
+Unknown and malformed facets are ignored. An event without a time or a job, or with a dataset that has no
+name, is useless and refused. User, password and parameters are removed from URLs in names; SQL is redacted.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parse_event(document: object) -> IncomingEvent:
         document: The JSON of one event.
 
     Raises:
-        RefusedEventError: It is none; the message says what is wrong, and where.
+        RefusedEventError: It is not an event; the message says what is wrong, and where.
     """
     if not isinstance(document, Mapping):
         raise RefusedEventError("The event is no JSON object.", hint="Send one event as one object.")

@@ -87,7 +87,7 @@ def account(context: Context) -> Iterator[Result]:
 
 def _discovered_accounts(context: Context, catalog: str, tried: str) -> Iterator[Result]:
     """The account of the catalog that the last discovery read."""
-    others = sorted({table.text("catalog_id") for table in context.tables()} - {"", catalog})
+    others = sorted({table.catalog_id for table in context.tables()} - {"", catalog})
     if others:
         yield failed(
             tried,

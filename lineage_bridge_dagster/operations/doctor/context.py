@@ -22,7 +22,7 @@ from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.datazone.settings import DataZoneSettings
-from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
+from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings

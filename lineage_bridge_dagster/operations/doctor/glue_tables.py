@@ -49,7 +49,7 @@ def missing(context: Context) -> Iterator[Result]:
         return
     for table in absent[:_MAX_SHOWN]:
         sentence = absence_sentence(table.node)
-        yield failed(tried, f"{table.shown_place.dotted}: {sentence}", table.text("glue_next_step"))
+        yield failed(tried, f"{table.shown_place.dotted}: {sentence}", table.glue_next_step)
     if len(absent) > _MAX_SHOWN:
         more = plural(len(absent) - _MAX_SHOWN, "more table")
         yield failed(

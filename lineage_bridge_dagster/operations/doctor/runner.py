@@ -27,7 +27,7 @@ def _silent(_done: int, _total: int, _running: Sequence[str]) -> None:
 def run_checks(checks: Sequence[Check], context: Context, progress: Progress = _silent) -> list[Finding]:
     """Run all checks at the same time and return their findings in the checks' order.
 
-    A check that exceeds its time limit is reported with what it found until then. Its thread cannot be
+    A check that exceeds its time limit is reported with what it has found so far. Its thread cannot be
     stopped, but ends with the process.
     """
     answers: queue.Queue[tuple[Check, Result | None]] = queue.Queue()

@@ -215,7 +215,7 @@ def _buckets(graph: Graph) -> Iterator[str]:
 
 def _regions(graph: Graph) -> set[str]:
     regions = {node.aws_region for node in graph.of_kind(GlueTableNode)}
-    return (regions | {view.text("region") for view in _tableflow(graph)}) - {""}
+    return (regions | {view.region for view in _tableflow(graph)}) - {""}
 
 
 def _tableflow(graph: Graph) -> Iterator[TableflowNode]:

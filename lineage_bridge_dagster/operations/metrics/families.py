@@ -64,7 +64,7 @@ GLUE_TABLES = _family(
 )  # fmt: skip
 CARRIED_SINCE = _family(
     "gauge", "carried_since_timestamp_seconds",
-    "When the oldest lineage was last seen that is carried over because this API could not be read.",
+    "When the oldest lineage carried over for this unreadable API was last seen.",
     "component", "api",
 )  # fmt: skip
 

@@ -167,7 +167,7 @@ class RunTotals(BaseModel):
 
     @classmethod
     def parse(cls, text: str | None) -> Self | None:
-        """A stored record; None if there is none, or one that cannot be read.
+        """A stored record; None if it is missing or cannot be read.
 
         Raises:
             NewerFormatError: a newer version of this project stored it.

@@ -49,7 +49,7 @@ class AvroSchema:
         aliases: The full names that it also reads.
         fields: Those of a record.
         symbols: Those of an enum.
-        default: The symbol that stands for those that an enum does not have; empty if there is none.
+        default: The symbol that replaces unknown symbols of an enum; empty without one.
         size: Bytes of a fixed.
         inner: The branches of a union; the type of an array's elements or a map's values.
     """

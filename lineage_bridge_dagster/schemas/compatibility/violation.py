@@ -54,7 +54,7 @@ class InvalidSchema(Exception):
     """A text that is not a schema; the message says why.
 
     Attributes:
-        column: The field at fault, in dotted form; empty if it is none, or not known.
+        column: The field at fault, in dotted form; empty if no field is, or if it is not known.
     """
 
     def __init__(self, message: str, column: str = "") -> None:

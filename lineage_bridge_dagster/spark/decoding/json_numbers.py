@@ -25,7 +25,7 @@ _MOST_PLACES = 80
 
 
 def let(column: Column, make: Callable[[Column], Column]) -> Column:
-    """What is made of a column that is computed once, however often it is used."""
+    """Apply `make` to a column that is computed once, however often `make` uses it."""
     from pyspark.sql import functions as F
 
     return F.get(F.transform(F.array(column), make), F.lit(0))

@@ -43,7 +43,7 @@ def quick_node(node: JsonNode) -> JsonNode:
 
 
 def certain_value(parsed: Column, text: Column, node: JsonNode) -> Column:
-    """The value, or null where there is none or doubt.
+    """The value; null where it is absent or in doubt.
 
     Args:
         parsed: what `read_json` returns for a text.

@@ -206,7 +206,7 @@ def value_of(raw: Column, node: JsonNode) -> Column:
         case JsonKind.FLOAT:
             return raw.cast("float")
         case JsonKind.DECIMAL_BASE64 | JsonKind.DECIMAL_NUMBER:
-            # `unbase64` ends the query at a text that is none.
+            # `unbase64` ends the query at a text that is not Base64.
             data = F.try_to_binary(F.try_variant_get(raw, "$", "string"), F.lit("base64"))
             value = _unscaled(data, *node.decimal)
             if node.kind is JsonKind.DECIMAL_BASE64:
@@ -275,9 +275,9 @@ def _alternatives(raw: Column, text: Column, node: JsonNode) -> list[tuple[Colum
 
     kind, taken = F.schema_of_variant(raw), F.lit(False)
     kinds = {each.node.kind for each in node.properties}
-    # Where there is none for numbers, one for integers takes `1.0`.
+    # Without an alternative for numbers, the one for integers takes `1.0`.
     is_number = not kinds.isdisjoint((JsonKind.FLOAT, JsonKind.DOUBLE, JsonKind.DECIMAL_NUMBER))
-    # Where there is none for text, a decimal that the schema has as a number takes its Base64.
+    # Without an alternative for text, a decimal that the schema declares as a number takes its Base64.
     is_text = not kinds.isdisjoint((JsonKind.STRING, JsonKind.BINARY, JsonKind.DECIMAL_BASE64))
     found: dict[str, tuple[Column, Column]] = {}
     for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):

@@ -100,6 +100,6 @@ def conformed(column: Column, own: iceberg.IcebergType, target: iceberg.IcebergT
             nulls = [F.lit(None).cast(spark_type(each.field_type)).alias(each.name) for each in target.fields]
             return F.when(column.isNotNull(), F.struct(*nulls))
         case iceberg.DecimalType(), iceberg.DecimalType():
-            # Rows that are none are computed, too, and a cast would end the query.
+            # Spark also computes rows that are filtered out later, and a cast would end the query.
             return column.try_cast(spark_type(target))
     return column.cast(spark_type(target))

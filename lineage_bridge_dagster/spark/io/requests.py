@@ -15,14 +15,14 @@ from lineage_bridge_dagster.spark.io.source import AssetSource
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """One input.
+    """How to read one input.
 
     Attributes:
         source: what to read.
         catalog: the name of its catalog.
-        catalogs: the catalogs.
-        namespace: that of the lineage tables, which holds the chains.
-        options: which part of it.
+        catalogs: all catalogs.
+        namespace: the namespace of the lineage tables, which include the chains.
+        options: which part of the source to read.
         slice_: the partitions to read of a partitioned table.
         downstream: the table that consumes an incremental input; its `consumed` is set.
         label: the asset, for messages and as the name of its position in the downstream table.

@@ -50,7 +50,7 @@ def absence(table: GlueTableNode) -> str:
     """Why Glue does not have the table and what to do, as paragraphs; empty if it has it."""
     if is_in_glue(table.node):
         return ""
-    step = table.text("glue_next_step")
+    step = table.glue_next_step
     texts = [absence_sentence(table.node), f"What to do: {step}" if step else ""]
     return "\n\n".join(paragraph(text) for text in texts if text)
 
@@ -89,5 +89,5 @@ def queries(table: GlueTableNode) -> str:
     if glue_status(table.node) is GlueStatus.MISSING:
         return ""
     place = table.shown_place
-    catalog = QueryPlace("glue", "glue", region=table.aws_region, catalog_id=table.text("catalog_id"))
+    catalog = QueryPlace("glue", "glue", region=table.aws_region, catalog_id=table.catalog_id)
     return statements(QueriedTable(catalog, place.database, place.table))

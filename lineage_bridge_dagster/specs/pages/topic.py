@@ -62,12 +62,9 @@ def absence(topic: Node, context: NodeContext) -> str:
     texts = []
     for node in context.view.targets(topic):
         tableflow = TableflowNode.of(node)
-        text = _WITHOUT_TABLE.get(tableflow.text("glue_status"), "")
+        text = _WITHOUT_TABLE.get(tableflow.glue_status, "")
         if node.node_type == NodeType.TABLEFLOW_TABLE and text:
-            reason, step = (
-                tableflow.conflict or tableflow.text("glue_reason"),
-                tableflow.text("glue_next_step"),
-            )
+            reason, step = tableflow.conflict or tableflow.glue_reason, tableflow.glue_next_step
             texts += [f"{text}: {reason}.", f"What to do: {step}" if step else ""]
     return "\n\n".join(paragraph(text) for text in texts if text)
 

@@ -14,7 +14,7 @@ Tokens = tuple[KsqlToken, ...]
 
 
 class ColumnPlace(Enum):
-    """Where a column's values are in a record."""
+    """The part of a record that holds a column's values."""
 
     KEY = "key"
     VALUE = "value"

@@ -52,7 +52,7 @@ def _struct(cursor: TokenCursor, custom: Mapping[str, SqlType | None], depth: in
     while not cursor.take(">"):
         if parts:
             cursor.expect(",")
-        # A field may have the name of a reserved word: it is no other place where one could follow.
+        # A field may be named like a reserved word, which cannot follow here otherwise.
         token = cursor.peek()
         if token is not None and token.kind is TokenKind.WORD:
             cursor.at += 1

@@ -176,7 +176,7 @@ def stored_letter(headers: Headers, key: bytes | None, value: bytes | None) -> S
 
 
 def replay_of(headers: Sequence[tuple[str, bytes | None]]) -> ReplayMark | None:
-    """What a record says about being sent again; None for one that was sent once."""
+    """What a record's headers say about its replay; None if it is not a replayed one."""
     found = (_parse_replay(value) for name, value in reversed(headers) if name == REPLAY)
     return next(filter(None, found), None)
 

@@ -206,7 +206,7 @@ class Replay:
         )
 
     def _overtaken(self, sent: Mapping[str, tuple[LetterEntry, int]]) -> dict[str, int]:
-        """The letters whose key got a newer record before the one that was sent, with its offset."""
+        """The letters overtaken by a newer record of their key, with the offset of that record."""
         ends: dict[Partition, int] = {}
         checked = []
         for entry, offset in sent.values():

@@ -28,7 +28,7 @@ TRANSACTION_SECONDS = 60.0
 
 _COMMITS = 5
 
-#: Seconds in which the client itself says why a transaction can't be committed.
+#: Seconds after which the client itself reports why a transaction cannot be committed.
 _TICK = 1.0
 
 

@@ -46,7 +46,7 @@ class BatchSize:
         return records * (_UNKNOWN if self._mean is None else self._mean)
 
     def records_within(self, size: int) -> int:
-        """How many records have about so many bytes, large ones before any was measured; 1 to 10,000."""
+        """How many records have about this many bytes, 1 to 10,000; until measured, they count as large."""
         mean = _LARGE if self._mean is None else max(1.0, self._mean)
         return max(1, min(_MOST_HANDED, int(size / mean)))
 

@@ -49,7 +49,7 @@ class OffsetsLostError(SuspendedError):
     """Retention removed records that the table does not have."""
 
     def __init__(self, topic: str, lost: Mapping[int, tuple[int, int]]) -> None:
-        """Take, by partition, the offset up to which the table was read and the first one still kept."""
+        """Note, by partition, the offset that the table was read up to and the first offset still kept."""
         self.lost = dict(lost)
         shown = "; ".join(
             f"partition {partition} was read up to offset {read}, and begins at {first}"

@@ -116,7 +116,7 @@ def check_contiguous(slices: Sequence[TimeSlice]) -> None:
     """Check that slices follow one another.
 
     Raises:
-        ValueError: there is none, or a gap between two.
+        ValueError: there are no slices, or a gap between two of them.
     """
     gaps = [one.name for one, after in pairwise(slices) if one.end != after.start]
     if not slices or gaps:

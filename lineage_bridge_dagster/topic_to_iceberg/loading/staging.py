@@ -82,7 +82,7 @@ _log = logging.getLogger(__name__)
 
 
 class MovedError(LineageBridgeError):
-    """`main` has another head than the batch was written for: the batch must be done again."""
+    """`main` has moved since the batch was written, so the batch must be written again."""
 
 
 class StagedTable:

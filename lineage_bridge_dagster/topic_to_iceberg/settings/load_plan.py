@@ -116,7 +116,7 @@ class LoadPlan:
         return str({**self._defaults, **entry.given()}.get("mode", "append"))
 
     def _by_table(self, topics: Iterable[str]) -> list[list[TopicLoad]]:
-        """The loads of each table: the named topics, in the YAML's order, and then those of patterns."""
+        """The loads of each table: named topics in the YAML's order, then topics that match patterns."""
         named = dict.fromkeys(each.topic for each in self._entries if not each.is_pattern)
         every = [self._load("any", entry) for entry in self._entries]
         # A queue that fits the pattern would be loaded into a table, whose failures it would take.

@@ -26,7 +26,7 @@ from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import Tableflow
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.lineage.carry import carry_forward
-from lineage_bridge_dagster.lineage.catalog_facts import tableflow_places
+from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.graph_digest import graph_digest

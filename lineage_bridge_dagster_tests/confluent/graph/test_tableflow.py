@@ -6,7 +6,6 @@ import pytest
 
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
-from lineage_bridge_dagster.lineage.catalog_facts import tableflow_place
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType
@@ -83,12 +82,13 @@ def test_attributes(run: Run, world: FakeConfluent) -> None:
 def test_the_place_of_tableflows_own_catalog_is_that_of_the_cluster(run: Run, world: FakeConfluent) -> None:
     crn = f"crn://confluent.cloud/organization=9bb441c4-edef/environment={environment()['id']}"
     world.routes["/org/v2/environments"] = listing({**environment(), "metadata": {"resource_name": crn}})
-    place = tableflow_place(node(tables(run, world, tableflow_topic("enriched")), TABLE))
-    assert place == ("9bb441c4-edef", environment()["id"], "AWS", "us-east-1")
+    table = TableflowNode.of(node(tables(run, world, tableflow_topic("enriched")), TABLE))
+    assert table.own_catalog == ("9bb441c4-edef", environment()["id"], "AWS", "us-east-1")
 
 
 def test_without_a_resource_name_the_organization_is_unknown(run: Run, world: FakeConfluent) -> None:
-    assert tableflow_place(node(tables(run, world, tableflow_topic("enriched")), TABLE))[0] == ""
+    table = TableflowNode.of(node(tables(run, world, tableflow_topic("enriched")), TABLE))
+    assert table.organization_id == ""
 
 
 def test_custom_database_takes_precedence_and_table_name_is_lower_case(

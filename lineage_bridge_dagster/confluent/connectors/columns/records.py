@@ -86,7 +86,7 @@ class RecordNode:
         return merged([own, *self.known.values()])
 
     def with_field(self, path: Sequence[str], node: RecordNode | None) -> RecordNode:
-        """The struct with a field put at a path, in the place of one that is there, or without it if None.
+        """The struct with the field at a path added or replaced, or removed if `node` is None.
 
         Structs on the way that do not exist are made.
         """
@@ -140,7 +140,7 @@ def struct(fields: Mapping[str, RecordNode]) -> RecordNode:
 
 
 def anything(field_name: str) -> RecordNode:
-    """A key or value of unknown fields, or of none: those of a source field of this name."""
+    """A key or value whose fields are unknown: whatever the source field of this name holds."""
     return RecordNode(frozenset({field_name}), open=True)
 
 

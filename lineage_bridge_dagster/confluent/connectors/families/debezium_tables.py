@@ -155,7 +155,7 @@ class _CapturedTables:
                 yield from self._located(path)
 
     def _path(self, name: str, head: Path) -> Path | None:
-        """The path of a listed name below a head; None if it is none."""
+        """The path of a listed name below a head; None if it is not below the head."""
         kind, parts = self.kind, name.split(".")
         if not kind.heads_listed and len(parts) == kind.listed + 1:
             first = head[-1] if head else kind.database(self.context.config)

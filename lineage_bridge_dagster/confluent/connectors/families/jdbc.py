@@ -117,7 +117,7 @@ class _Tables:
         return self.context.config.items("table.whitelist", "table.include.list")
 
     def paths(self) -> dict[Path, bool]:
-        """The qualified names, as far as they are known, each with whether it is inferred from a topic.
+        """The known qualified names, each with whether it is inferred from a topic.
 
         An unknown schema is an empty part.
         """

@@ -74,10 +74,10 @@ class _Split:
 
 
 class Origins:
-    """The names before the transforms of one connector.
+    """The names that topics had before one connector's transforms.
 
     Attributes:
-        are_lost: Whether a router may make a name of which the one before it cannot be told.
+        are_lost: Whether a router may make a name from which the original cannot be told.
     """
 
     def __init__(self, config: Config, routing: Routing) -> None:

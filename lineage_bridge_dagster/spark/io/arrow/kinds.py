@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FrameKind(StrEnum):
-    """What an input is loaded as, or an output is."""
+    """The types that inputs are loaded as, and outputs given as."""
 
     TABLE = "pyarrow.Table"
     READER = "pyarrow.RecordBatchReader"

@@ -103,7 +103,7 @@ class MergeRows:
         for row in existing.to_pylist():
             key = _key(row, self.keys)
             if key not in self.rows:
-                # The condition may be wider than the keys.
+                # The condition may also match rows with other keys.
                 result.append(row)
                 continue
             seen.add(key)

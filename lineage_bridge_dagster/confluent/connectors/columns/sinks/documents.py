@@ -121,7 +121,7 @@ def dynamodb(table: SinkDataset) -> Iterator[WrittenColumn]:
     config, record = table.config, table.record
     keys: dict[str, WrittenColumn] = {}
     for setting, default in (("aws.dynamodb.pk.hash", "partition"), ("aws.dynamodb.pk.sort", "offset")):
-        # An empty sort key, unlike an absent one, is none.
+        # An empty sort key, unlike an absent one, means that there is no sort key.
         given = config.given(setting, default)
         reference, _, alias = given.partition(":")
         side, *path = reference.split(".")

@@ -42,7 +42,7 @@ class MongoSettings:
     collection: str = ""
 
     def get(self, *names: str) -> str:
-        """The value of the first of these keys that has one, without the prefix."""
+        """The first value set among these keys, given without the prefix."""
         return self.config.get(
             *(f"topic.override.{self.topic}.{name}" for name in names),
             *(f"{self.prefix}{name}.{self.collection}" for name in names if self.collection),
