@@ -20,7 +20,7 @@ from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.lineage.times import parse_iso
 from lineage_bridge_dagster.spark.chains.computed import ComputedChains
 from lineage_bridge_dagster.spark.chains.frames import PART_ROWS, frame_of
-from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS, UPSTREAM_CHAINS, digests
+from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS, UPSTREAM_CHAINS, digests, of_columns
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.merge import MergeKeys, merge, persisted
@@ -99,7 +99,8 @@ def with_digest(tables: pa.Table, summary: pa.Table) -> pa.Table:
 
 def _digest_texts(tables: pa.Table, summary: pa.Table) -> pa.Array:
     names = zip(*(tables[name].to_pylist() for name in ("table_id", "database", "table_name")), strict=True)
-    numbers = (digests(names) ^ summary["digest"].to_numpy()).view(np.uint64).tolist()
+    of_names = digests(names, of_columns(UPSTREAM_CHAINS))
+    numbers = (of_names ^ summary["digest"].to_numpy()).view(np.uint64).tolist()
     flags = zip(summary["complete"].to_pylist(), summary["stale"].to_pylist(), strict=True)
     texts = [
         f"{number:016x}{'c' if complete else 'p'}{'s' if stale else 'f'}"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -210,19 +211,21 @@ def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
     edges = list(discovery.graph.edges.values())
     reports = list(discovery.coverage)
     # The time at which a scope was last read is part of coverage's content.
-    of_reports = digests((*_report_content(report), discovery.discovered_at) for report in reports)
+    of_reports = digests(
+        ((*_report_content(report), discovery.discovered_at) for report in reports), of_columns("coverage")
+    )
     return (
         Records(
             "nodes",
             ("node_id",),
-            digests(map(_node_content, nodes)),
+            digests(map(_node_content, nodes), of_columns("nodes")),
             nodes,
             lambda some: _columns_of("nodes", some, "node_type", at),
         ),
         Records(
             "edges",
             ("src_id", "dst_id", "edge_type"),
-            digests(map(_edge_content, edges)),
+            digests(map(_edge_content, edges), of_columns("edges")),
             edges,
             lambda some: _columns_of("edges", some, "edge_type", at),
         ),
@@ -232,15 +235,29 @@ def graph_records(discovery: Discovery) -> tuple[Records, Records, Records]:
 
 def coverage_digest(coverage: Coverage) -> str:
     """A digest of all reports in any order, without the time of the discovery."""
-    return _unordered(digests(map(_report_content, coverage)))
+    return _unordered(digests(map(_report_content, coverage), of_columns("coverage")))
 
 
-def digests(contents: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.int64]:
+def of_columns(table: str) -> bytes:
+    """16 bytes for what a lineage table has for columns.
+
+    Digests of its rows depend on them, so that a version with another column writes all rows anew, also after
+    a write that added the column and then was interrupted.
+    """
+    columns = ",".join(f"{name} {kind}" for name, kind, _ in COLUMNS[table])
+    return hashlib.blake2b(columns.encode(), digest_size=16).digest()
+
+
+def digests(contents: Iterable[tuple[Any, ...]], kind: bytes = b"") -> npt.NDArray[np.int64]:
     """A digest of 64 bits for each tuple of JSON values; equal ones come from equal tuples.
 
     The entries of an object count in their order: another one may give another digest.
+
+    Args:
+        contents: the tuples.
+        kind: up to 16 bytes; tuples of different kinds have different digests.
     """
-    digest, dumps = hashlib.blake2b, marshal.dumps
+    digest, dumps = partial(hashlib.blake2b, digest_size=8, person=kind), marshal.dumps
     found = bytearray()
     for content in contents:
         try:
@@ -248,7 +265,7 @@ def digests(contents: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.int64]:
         except ValueError:
             # A value that only has a text form, such as a time.
             data = canonical_json(content).encode("utf-8", "surrogatepass")
-        found += digest(data, digest_size=8).digest()
+        found += digest(data).digest()
     return np.frombuffer(bytes(found), dtype="<i8").astype(np.int64)
 
 

@@ -13,7 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.lineage.coverage import Coverage
-from lineage_bridge_dagster.spark.chains.lineage_tables import Records, coverage_digest
+from lineage_bridge_dagster.spark.chains.lineage_tables import (
+    UPSTREAM_CHAINS,
+    Records,
+    coverage_digest,
+    of_columns,
+)
 from lineage_bridge_dagster.spark.commits import CommitMarker
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, open_table
 from lineage_bridge_dagster.spark.snapshot import Snapshot
@@ -89,7 +94,9 @@ class WriteInput:
             has_all: whether these are all tables of the graph.
             removes: whether the chains of tables that the graph does not have are removed.
         """
-        digest = _sha256([_VERSION, *(each.digest for each in records), coverage_digest(coverage), sql])
+        # The other tables' columns are in the digests of their records.
+        version = _VERSION + of_columns(UPSTREAM_CHAINS).hex()
+        digest = _sha256([version, *(each.digest for each in records), coverage_digest(coverage), sql])
         whole = _ALL if removes else _EACH
         return cls(digest, whole if has_all else _sha256(sorted(selected)))
 

@@ -149,8 +149,14 @@ def test_edges_table_has_the_inputs_of_each_output(
     assert [row.dst_id for row in readers] == [topic_id(ENV, CLUSTER, "one")]
 
 
-def test_tables_of_an_older_version_get_the_columns_of_this_one(spark: SparkSession, database: str) -> None:
-    """Version 0.1.0 wrote these."""
+def _fails(update: RecordsUpdate) -> TableVersion:
+    raise LineageBridgeError(f"{update.table.table} is out of reach.", hint="")
+
+
+def test_tables_of_an_older_version_get_the_columns_of_this_one_and_their_values(
+    spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 0.1.0 created these; one before it wrote edges without inputs, and with a column of its own."""
     discovery = with_inputs()
     older = json.loads((V0_1_0 / "lineage_tables.json").read_text())
     spark.sql(f"CREATE NAMESPACE {quoted('glue', database)}")
@@ -158,7 +164,17 @@ def test_tables_of_an_older_version_get_the_columns_of_this_one(spark: SparkSess
         listed = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
         spark.sql(f"CREATE TABLE {quoted('glue', database, table)} ({listed}) USING iceberg")
     edges = quoted("glue", database, "edges")
+    with monkeypatch.context() as before:
+        before.setitem(COLUMNS, "edges", [each for each in COLUMNS["edges"] if each[0] != "inputs"])
+        write_lineage(spark, discovery, None, "glue", database)
+    assert "inputs" not in spark.table(edges).columns
     spark.sql(f"ALTER TABLE {edges} ADD COLUMN content bigint")
+    # The first write of this version gets as far as the columns.
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(RecordsUpdate, "apply", _fails)
+        with pytest.raises(LineageBridgeError):
+            write_lineage(spark, discovery, None, "glue", database)
+    assert spark.table(edges).where("inputs IS NOT NULL").count() == 0
     write_lineage(spark, discovery, None, "glue", database)
     for table, columns in COLUMNS.items():
         assert spark.table(quoted("glue", database, table)).columns == [name for name, _, _ in columns]
@@ -217,12 +233,9 @@ def test_pyiceberg_and_duckdb_read_the_lineage_tables(
 def test_write_whose_nodes_cannot_be_stored_computes_no_chains(
     spark: SparkSession, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def apply(update: RecordsUpdate) -> TableVersion:
-        raise LineageBridgeError(f"{update.table.table} is out of reach.", hint="")
-
     walks: list[object] = []
     with monkeypatch.context() as patch:
-        patch.setattr(RecordsUpdate, "apply", apply)
+        patch.setattr(RecordsUpdate, "apply", _fails)
         patch.setattr(computed, "walk_tables", lambda *walk: walks.append(walk))
         with pytest.raises(LineageBridgeError, match="nodes is out of reach"):
             write_lineage(spark, world(3), None, "glue", database)
