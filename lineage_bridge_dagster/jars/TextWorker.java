@@ -7,6 +7,8 @@ package lineage;
  */
 public abstract class TextWorker {
     private static final long STACK_BYTES = 64L * 1024 * 1024;
+    /** How many time limits a text may take on a busy machine, which lets the thread compute only now and then. */
+    private static final int MOST_LIMITS = 10;
 
     /** The subject of messages, such as "the parser". */
     protected abstract String name();
@@ -19,7 +21,7 @@ public abstract class TextWorker {
      *
      * @param batch big-endian: the number of texts (4 bytes), then for each its length in chars (4 bytes) and its
      *     chars (2 bytes each), which preserves any chars, even lone surrogates
-     * @param millis time limit for one text
+     * @param millis time limit for one text; it counts only while the thread computes for half of it or more
      * @return a JSON array with an object for each processed text: all of them, or fewer with the last marked
      *     "fatal" when it took too long or ran out of memory; this process must not be used again then
      */
@@ -28,16 +30,22 @@ public abstract class TextWorker {
         Thread thread = new Thread(null, answering, "answering", STACK_BYTES);
         thread.setDaemon(true);
         thread.start();
+        int before = 0;
+        int limits = 0;
+        long computed = 0;
         while (true) {
-            int before = answering.done;
             thread.join(millis);
             if (!thread.isAlive()) {
                 return answering.snapshot(answering.done, null);
             }
-            if (answering.done == before) {
+            long nanos = java.lang.management.ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId());
+            limits = answering.done == before ? limits + 1 : 0;
+            if (limits >= MOST_LIMITS || (limits > 0 && nanos - computed >= millis * 500000)) {
                 return answering.snapshot(before, "{\"error\":\"" + name() + " took longer than " + millis
                     + " ms\",\"fatal\":true}");
             }
+            before = answering.done;
+            computed = nanos;
         }
     }
 
