@@ -49,6 +49,15 @@ def partition_of(region: str) -> str:
     return _partition(region).id
 
 
+def glue_arn(region: str, account: str) -> str:
+    """The ARN of an account's Glue catalog in a region, up to what is in it.
+
+    >>> glue_arn("cn-north-1", "111122223333")
+    'arn:aws-cn:glue:cn-north-1:111122223333'
+    """
+    return f"arn:{partition_of(region)}:glue:{region}:{account}"
+
+
 def domain_of(region: str) -> str:
     """The domain of a region's endpoints.
 

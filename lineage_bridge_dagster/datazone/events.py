@@ -2,7 +2,7 @@
 
 DataZone gives a dataset the identifier `{namespace}/{name}` and links it to the asset whose source identifier
 is the same. That of an imported Glue table is its ARN, `arn:aws:glue:REGION:ACCOUNT:table/DB/TABLE`, where
-OpenLineage's own form has a slash before `table`.
+OpenLineage's own form has a slash before `table`, and `aws` for the partition of every region.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from lineage_bridge_dagster.config.aws_partitions import glue_arn
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 
@@ -21,7 +22,7 @@ MAX_EVENT_BYTES = 300_000
 MAX_IDENTIFIER = 1_800
 """The longest source identifier that GetLineageNode takes, in characters."""
 
-_GLUE = re.compile(r"arn:[\w-]+:glue:[^:/]*:[^:/]*")
+_GLUE = re.compile(r"arn:[\w-]+:glue:(?P<region>[^:/]*):(?P<account>[^:/]*)")
 _TABLE = "table/"
 
 Event = Mapping[str, Any]
@@ -122,8 +123,9 @@ def _linked(dataset: Dataset) -> dict[str, Any]:
 
 def _renamed(dataset: Dataset) -> dict[str, Any]:
     namespace, name = dataset["namespace"], dataset["name"]
-    if _GLUE.fullmatch(namespace) and name.startswith(_TABLE):
-        return {**dataset, "namespace": f"{namespace}:table", "name": name.removeprefix(_TABLE)}
+    if (found := _GLUE.fullmatch(namespace)) and name.startswith(_TABLE):
+        arn = glue_arn(found["region"], found["account"])
+        return {**dataset, "namespace": f"{arn}:table", "name": name.removeprefix(_TABLE)}
     return dict(dataset)
 
 

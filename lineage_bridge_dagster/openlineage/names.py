@@ -39,6 +39,7 @@ def dataset_name(node: Node, *, account: str = "") -> OpenLineageName | None:
         case TopicNode():
             return OpenLineageName(kafka_namespaces(node)[0], node.qualified_name)
         case GlueTableNode():
+            # In every partition: the specification and all of its clients write `arn:aws`.
             place = node.shown_place
             arn = f"arn:aws:glue:{node.aws_region}:{node.catalog_id or account}"
             return OpenLineageName(arn, f"table/{place.database}/{place.table}")

@@ -36,7 +36,7 @@ _GLUE = re.compile(
     r"arn:aws[\w-]*:glue:(?P<region>[\w-]+):(?P<account>\d*)/table/(?P<database>[^/]+)/(?P<table>.+)"
 )
 _ATHENA = re.compile(
-    r"awsathena://(?:athena\.)?(?P<region>[\w-]+)\.amazonaws\.com(?::\d+)?/awsdatacatalog\.(?P<database>[^.]+)\.(?P<table>.+)",
+    r"awsathena://(?:athena\.)?(?P<region>[\w-]+)\.[\w.-]+(?::\d+)?/awsdatacatalog\.(?P<database>[^.]+)\.(?P<table>.+)",
     re.IGNORECASE,
 )
 #: The folders of an Iceberg table that are its own.

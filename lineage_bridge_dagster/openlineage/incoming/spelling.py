@@ -37,9 +37,7 @@ _REDSHIFT = re.compile(
     r"(?P<cluster>[^.]+)\.[^.]+\.(?P<region>[a-z0-9-]+)\.redshift(?:-serverless)?\.amazonaws\.com"
 )
 _QUOTES = re.compile(r"[\"`\[\]]")
-_ARN = re.compile(
-    r"arn:(?P<partition>aws[\w-]*):glue:(?P<region>[\w-]+):(?P<account>\d*)(?::table)?", re.IGNORECASE
-)
+_ARN = re.compile(r"arn:aws[\w-]*:glue:(?P<region>[\w-]+):(?P<account>\d*)(?::table)?", re.IGNORECASE)
 _AWS_GLUE = re.compile(r"awsglue://.*?(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)?[:./]*(?P<account>\d{12})?/?")
 _PORT = re.compile(r".*:(?P<port>\d+)")
 
@@ -132,16 +130,13 @@ def _glue(namespace: str, local: str) -> str | None:
     """`arn:aws:glue:{region}:{account}/table/{database}/{table}` of a table of Glue; None for any other.
 
     Both spellings of the ARN mean it: `...:{account}` with `table/db/t`, and `...:{account}:table` with
-    `db/t`.
+    `db/t`; and so does that of any partition, since the region tells which.
     """
     table = local.removeprefix("table/")
-    if found := _ARN.fullmatch(namespace):
-        partition, account = found["partition"], found["account"]
-    elif (found := _AWS_GLUE.fullmatch(namespace)) and found["region"]:
-        partition, account = "aws", found["account"] or ""
-    else:
+    found = _ARN.fullmatch(namespace) or _AWS_GLUE.fullmatch(namespace)
+    if found is None or not found["region"]:
         return None
     database, separator, name = table.partition("/")
     if not separator:
         database, _, name = table.rpartition(".")
-    return f"arn:{partition}:glue:{found['region']}:{account}/table/{database}/{name}".lower()
+    return f"arn:aws:glue:{found['region']}:{found['account'] or ''}/table/{database}/{name}".lower()

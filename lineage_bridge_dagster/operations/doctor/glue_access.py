@@ -7,7 +7,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lineage_bridge_dagster.config.aws_partitions import partition_of
+from lineage_bridge_dagster.config.aws_partitions import glue_arn
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
@@ -117,7 +117,7 @@ def update(context: Context) -> Iterator[Result]:
 
 def update_resources(region: str, account: str, places: Iterable[GluePlace]) -> list[str]:
     """The ARNs on which Glue checks `UpdateTable`: the catalog, each database, and a table of each."""
-    arn = f"arn:{partition_of(region)}:glue:{region}:{account}:"
+    arn = f"{glue_arn(region, account)}:"
     found = [f"{arn}catalog"]
     for place in list(places)[:_MAX_DATABASES]:
         found += [f"{arn}database/{place.database}", f"{arn}table/{place.database}/{place.table}"]

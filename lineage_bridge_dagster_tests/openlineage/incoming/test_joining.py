@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from lineage_bridge_dagster.config.aws_partitions import domain_of
+from lineage_bridge_dagster.datazone.events import prepared
 from lineage_bridge_dagster.lineage.ids import topic_id
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import (
@@ -199,3 +203,38 @@ def test_other_names_are_tried_after_the_name() -> None:
 def test_our_own_names_lead_back_to_the_node(node: Node) -> None:
     if (name := dataset_name(node)) is not None and node.qualified_name not in ("shared", "glue://x"):
         assert JOIN.find([name]).node_id == node.node_id
+
+
+@pytest.mark.parametrize(
+    ("region", "partition"),
+    [
+        ("eu-west-1", "aws"),
+        ("cn-north-1", "aws-cn"),
+        ("us-gov-west-1", "aws-us-gov"),
+        ("eusc-de-east-1", "aws-eusc"),
+    ],
+)
+def test_a_glue_table_of_any_partition_has_the_specifications_name_and_its_own_arn_in_datazone(
+    region: str, partition: str
+) -> None:
+    table = GlueTableNode(
+        node_id="table",
+        qualified_name="glue://db/t",
+        database="db",
+        table_name="t",
+        aws_region=region,
+        catalog_id=ACCOUNT,
+    )
+    own = OpenLineageName(f"arn:aws:glue:{region}:{ACCOUNT}", "table/db/t")
+    assert dataset_name(table) == own
+    assert prepared(posted(own)).tables == (f"arn:{partition}:glue:{region}:{ACCOUNT}:table/db/t",)
+    for name in (own, OpenLineageName(f"arn:{partition}:glue:{region}:{ACCOUNT}", "table/db/t")):
+        assert DatasetJoin([table], ports={}).find([name]).node_id == "table"
+        assert DatasetJoin([], ports={}).find([name]).dataset == "/".join(own)
+    athena = OpenLineageName(f"awsathena://athena.{region}.{domain_of(region)}", "AwsDataCatalog.db.t")
+    assert DatasetJoin([table], ports={}).find([athena]).node_id == "table"
+
+
+def posted(output: OpenLineageName) -> dict[str, Any]:
+    named = {"namespace": output.namespace, "name": output.name}
+    return {"eventTime": "", "job": {"namespace": "n", "name": "j"}, "inputs": [], "outputs": [named]}

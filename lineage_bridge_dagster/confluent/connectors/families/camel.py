@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from lineage_bridge_dagster.config.aws_partitions import domain_of
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed, per_topic
 from lineage_bridge_dagster.confluent.connectors.families.object_stores import s3_object
@@ -61,7 +62,9 @@ def _gcs_object(bucket: str, path: str = "") -> str:
 def _sqs_queue(arn: str) -> str:
     """A queue by its ARN, `arn:aws:sqs:{region}:{account}:{queue}`; its name lacks the account."""
     parts = arn.split(":")
-    return naming.SQS(region=parts[3], account=parts[4], queue=parts[5]) if len(parts) == 6 else ""
+    if len(parts) != 6:
+        return ""
+    return naming.SQS(region=parts[3], domain=domain_of(parts[3]), account=parts[4], queue=parts[5])
 
 
 # Streams and queues.
