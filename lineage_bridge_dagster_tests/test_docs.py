@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,27 @@ def test_every_command_exists() -> None:
             subcommand = command.get_command(click.Context(command), word)
             assert subcommand is not None, f"lineage-bridge {words}"
             command = subcommand
+
+
+def test_every_command_is_on_the_page_of_commands_and_has_examples() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    listed = set()
+    for cell in re.findall(r"^\| (`lineage-bridge .+?`) \| ", page, re.MULTILINE):
+        first, *siblings = re.findall(r"`([^`]+)`", cell)
+        words = [*itertools.takewhile(lambda word: re.fullmatch("[a-z][a-z0-9-]*", word), first.split())]
+        listed |= {" ".join(words), *(" ".join([*words[:-1], each]) for each in siblings)}
+    assert listed == {path for path, _ in _leaves(main, "lineage-bridge")}
+    without = [path for path, each in _leaves(main, "lineage-bridge") if "Example" not in (each.help or "")]
+    assert without == []
+
+
+def _leaves(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    for name in command.list_commands(context := click.Context(command)):
+        if (inner := command.get_command(context, name)) is not None and not inner.hidden:
+            yield from _leaves(inner, f"{path} {name}")
 
 
 def test_every_variable_is_read_by_the_code() -> None:

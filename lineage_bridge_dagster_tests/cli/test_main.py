@@ -14,9 +14,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster_tests.cli.conftest import run
 
 
-@pytest.mark.parametrize(
-    "command", [(), ("extract",), ("push",), ("chains",), ("sql",), ("local",), ("local", "demo")]
-)
+@pytest.mark.parametrize("command", [(), ("push",), ("local",)])
 def test_help_has_examples(command: tuple[str, ...]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
