@@ -185,7 +185,7 @@ class LineageBridgeComponent(StoredComponent):
             ConfigurationError: another instance in the code location has the same name or stored state.
         """
         if self._built is not None:
-            # Another component builds on these, and is itself looked through for what it loads.
+            # Another component builds on these definitions, and is itself searched for what it loads.
             return self._built
         instances = context.component_tree.get_all_components(of_type=LineageBridgeComponent)
         _check_distinct(instances)

@@ -1,7 +1,7 @@
 """How old the lineage is that a discovery carries over, as part of its check. Pure.
 
-A scope that fails keeps what is known of it, for any time. After a while somebody must learn that pushes and
-pages still show it.
+While a scope fails, what was known of it is kept. If that goes on, somebody must learn that pushes and pages
+show old lineage.
 """
 
 from __future__ import annotations

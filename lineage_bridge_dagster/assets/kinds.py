@@ -20,8 +20,8 @@ class Checks:
 
     Attributes:
         descriptions: by name of the check.
-        evaluate: yields the results for assets of which the run selected any check; which ones it selected
-            is in `context.selected_asset_check_keys`.
+        evaluate: yields the results for the assets with a selected check; the selected checks are in
+            `context.selected_asset_check_keys`.
     """
 
     descriptions: Mapping[str, str]

@@ -22,8 +22,8 @@ _LATE, _STOPPED = 2, 3
 #: Minimum days and ticks of a cron expression to examine, so that they span a weekend and a year of months.
 _DAYS, _TICKS = 8, 14
 
-#: By default, how many times a table's usual time between commits its topic's records may wait, but at least
-#: so many minutes.
+#: How long a topic's records may wait by default: this many times the table's usual time between commits, but
+#: at least this many minutes.
 WARN_CADENCES, FAIL_CADENCES = 2.0, 4.0
 WARN_MINUTES, FAIL_MINUTES = 30.0, 60.0
 #: Fields that are numbers above zero, or empty.

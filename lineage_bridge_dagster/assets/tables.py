@@ -153,7 +153,7 @@ def materialize_tables(
 
 
 def is_in_sync(result: TableResult, table: Node) -> bool:
-    """Whether a table has the wanted lineage, or takes none: then it stays here and in the lineage tables."""
+    """Whether a table has the wanted lineage, or is not writable, so that its lineage stays in Dagster."""
     stays_here = result.status is PushStatus.SKIPPED and IcebergTableNode.of(table).not_writable
     return result.status in GOOD or bool(stays_here)
 

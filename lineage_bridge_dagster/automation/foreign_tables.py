@@ -9,7 +9,7 @@ from dagster import AssetKey
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.requests import short_digest
 
-#: Hexadecimal digits that stand for a table in the cursor, of which there may be thousands.
+#: Hexadecimal digits that stand for a table in the cursor, which may hold thousands.
 _DIGITS = 12
 
 

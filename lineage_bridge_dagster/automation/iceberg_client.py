@@ -40,9 +40,9 @@ class IcebergClient:
     def names(self, name: str, tables: Callable[[], NamedTables] | None) -> Iterable[str]:
         """The tables of a catalog that the state has or expects, as `namespace.table`.
 
-        A call lists some namespaces, and the next call the following ones; what the state has in the others
-        stays in the list, as does what it has in namespaces that may be within them. So it does where one
-        namespace of several cannot be listed. A catalog that is not configured any more has no tables.
+        Each call lists some namespaces, and the next call goes on from there. Tables that the state has in
+        other namespaces, or in ones that may be nested in them, stay in the list; so do those of a namespace
+        that cannot be listed, if another can. A catalog that is no longer configured has no tables.
 
         Raises:
             LineageBridgeError: no namespace could be listed.

@@ -161,7 +161,7 @@ class CollectorSettings(BaseModel):
     overlap_seconds: int = Field(
         300,
         ge=0,
-        description="How far before the mark changes count, for clocks that differ and changes during a run.",
+        description="How far before the mark reading starts, as clocks differ and tables change meanwhile.",
     )
     max_concurrency: int = Field(
         8, ge=1, le=MAX_CONCURRENCY, description="Databases of a region read at the same time."

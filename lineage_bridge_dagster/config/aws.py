@@ -28,7 +28,7 @@ _S3_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _CONNECT_TIMEOUT_SECONDS = 5
 _READ_TIMEOUT_SECONDS = 30
 #: Attempts per call within botocore. Few, because a write that is retried without a new read conflicts with
-#: itself; the pushes to tables have none of them, since they read again before each attempt of their own.
+#: itself. Pushes to tables turn them off: they read again before each of their own attempts.
 _ATTEMPTS = 4
 
 

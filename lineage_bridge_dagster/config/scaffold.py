@@ -128,7 +128,7 @@ def _value(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
 
 
 def variable(path: tuple[str, ...], name: str, field: FieldInfo) -> str:
-    """The variable that a field is read from while it is empty; empty if it has none of its own."""
+    """The variable that an empty field is read from; empty if the field has no variable."""
     setting = _setting(path, name)
     default = (setting or field).get_default(call_default_factory=True)
     if isinstance(default, dict) or not (path or _has_variable(field)) or _followed(path, name):

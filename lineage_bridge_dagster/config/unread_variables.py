@@ -63,7 +63,7 @@ def unread_variables(variables: Mapping[str, str | None] | None = None) -> list[
 
 
 def is_read(name: str, variables: Mapping[str, str | None]) -> bool:
-    """Whether anything reads a variable, given the others."""
+    """Whether anything reads a variable while the others are set as given."""
     return (
         name in _known()
         or is_credential(name)

@@ -65,7 +65,7 @@ def source_identifier(dataset: Dataset) -> str:
 
 
 def prepared(event: Event) -> PreparedEvent:
-    """The event in DataZone's names, as small as DataZone takes it.
+    """The event under DataZone's names, reduced to the size that DataZone accepts.
 
     What does not fit is left out in this order: the SQL, the schemas of what is read, those of what is
     written, the columns' lineage. Datasets are never left out.

@@ -35,7 +35,7 @@ class ChangedPlace:
 
     Attributes:
         environment: Id or name of their environment.
-        cluster: Id or name of their cluster, which statements and schemas have none of.
+        cluster: Id or name of their cluster; statements and schemas have no cluster.
     """
 
     environment: str = ""

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, RegisteredSchema
 
 
 def without_fields(schema: RegisteredSchema, paths: Collection[str]) -> RegisteredSchema:
-    """The schema without some fields; as it is if it has none of them.
+    """The schema without some fields; unchanged if it has none of them.
 
     Args:
         schema: The schema of a record.

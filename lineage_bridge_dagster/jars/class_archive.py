@@ -77,7 +77,7 @@ def is_long_enough(part: Path) -> bool:
 
 
 def keep_recorded(*, least_seconds: float = _LEAST_SECONDS) -> None:
-    """Put the complete recordings in place, and remove what is of no more use.
+    """Put the complete recordings in place, and remove the files that are no longer needed.
 
     Args:
         least_seconds: Recordings of JVMs that ran for fewer seconds are removed.

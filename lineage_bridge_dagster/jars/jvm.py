@@ -68,7 +68,7 @@ def _find(java_home: str, path: str) -> Path:
 
 
 def _how_to_install(path: str) -> str:
-    """The command of this system, or those of all if it has none of their programs."""
+    """The command for this system; for an unknown system, the commands for all systems."""
     here = [command for program, command in _COMMANDS.items() if shutil.which(program, path=path or None)]
     commands = [f"`{command}`" for command in here[:1] or _COMMANDS.values()]
     return f"Install Java 17: {' or '.join(commands)}; or set JAVA_HOME to one of {OLDEST} to {NEWEST}."

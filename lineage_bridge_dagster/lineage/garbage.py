@@ -28,10 +28,10 @@ def no_garbage_collection() -> Iterator[None]:
 
 @contextmanager
 def kept_objects() -> Iterator[None]:
-    """Pause the collector within the block, and then leave what the process has by then out of its search.
+    """Pause the collector within the block; afterwards, exempt all current objects from its searches.
 
-    It is for a load that others build on at once, and only a large one does so. Before it does so again, what
-    was replaced since the last time is freed.
+    For a load whose result lives long; only a large one exempts anything. Before the next one does, what was
+    replaced since the last is freed.
     """
     with no_garbage_collection():
         yield

@@ -20,9 +20,9 @@ from lineage_bridge_dagster.openlineage.sent import Jobs, Sent, SentEvents, shar
 
 #: Jobs whose events are sent before they must be confirmed, and before what was sent is written down.
 _BATCH, _CHECKPOINT = 500, 5_000
-#: For up to as many tables, what receivers have is read for their jobs alone; else all of it.
+#: Up to this many tables, only their jobs are looked up in what receivers have; for more, all of it is read.
 _FEW = 100
-#: After as many refusals without an event that was taken, a receiver takes none.
+#: A receiver that has refused this many events and accepted none gets no more.
 _REFUSALS = 10
 
 
@@ -65,8 +65,8 @@ class Receiver(Protocol):
         """Send an event.
 
         Raises:
-            EventRefused: It refuses this one.
-            ReceiverDown: It takes none.
+            EventRefused: It refuses this event.
+            ReceiverDown: It accepts no event at all.
         """
 
     def confirm(self) -> Mapping[OpenLineageName, Arrival]:

@@ -63,7 +63,7 @@ class ConfirmedKafka(Transport):
             raise TimeoutError(f"{left} events were not confirmed within {seconds:.0f} s")
 
     def close(self, timeout: float = -1) -> bool:
-        """Give up the connection, after at most so many seconds."""
+        """Close the connection, waiting at most `timeout` seconds."""
         return bool(self._inner.close(timeout))
 
     def _delivered(self, error: Any, _message: Any) -> None:

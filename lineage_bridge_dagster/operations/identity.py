@@ -120,7 +120,7 @@ def identity_of(
     Args:
         settings: the settings in force.
         env: the variables; by default the environment's. boto3 itself always reads those.
-        dotenv: those of them that a `.env` file sets.
+        dotenv: the variables that a `.env` file sets.
 
     Raises:
         ConfigurationError: an unknown profile, or credentials that can't be read.

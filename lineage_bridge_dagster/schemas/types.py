@@ -144,10 +144,10 @@ def mapping(value: IcebergType, *, key: IcebergType | None = None, value_require
 
 
 def decimal(precision: int, scale: int, path: str) -> DecimalType:
-    """A decimal; one of more digits than Iceberg's have is of all that these have.
+    """A decimal, with at most the precision that Iceberg allows.
 
-    Its values that need more are errors of their records. Connect's decimals have a precision of 64 unless
-    their source knows a smaller one, and hardly ever so many digits.
+    Values that need more digits are errors of their records. Connect's decimals have a precision of 64 unless
+    their source knows a smaller one, but hardly ever that many digits.
 
     Raises:
         SchemaError: the scale is over Iceberg's limit, or not within the precision.

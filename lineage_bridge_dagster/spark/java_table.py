@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class JavaTable:
-    """A table as it was when it was loaded; a change applies to the table as it is by then.
+    """A table as it was when it was loaded; changes apply to its current state.
 
     `SqlTable` does the same without a JVM.
     """

@@ -54,7 +54,7 @@ def map_in_arrow(
 
 
 def hand_over(spark: SparkSession, rows: int) -> None:
-    """Have `map_in_arrow` hand over so many rows of this session's frames at a time."""
+    """Set how many rows `map_in_arrow` hands over at a time, for this session's frames."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(rows))
 
 

@@ -101,7 +101,7 @@ class TableLoader:
         self._exists = False
         #: Where a table begins that waits for its columns.
         self._begin: Offsets | None = None
-        #: The offsets of a table that had all records, and until when it is not looked at.
+        #: The offsets of a table that was caught up, and until when it is left alone.
         self._idle: tuple[Offsets, float] = ({}, float("-inf"))
         self._table = self._open(self._load)
 

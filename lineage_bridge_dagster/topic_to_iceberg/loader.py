@@ -97,7 +97,7 @@ class Loader(Protocol):
         """
 
     def status(self) -> LoadStatus:
-        """The table and its topic now."""
+        """The current state of the table and its topic."""
 
 
 #: Opens the loader of a topic, in the thread that uses it.

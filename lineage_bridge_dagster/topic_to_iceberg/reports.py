@@ -40,7 +40,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class LoadError:
-    """Why a topic is not loaded: `suspended` until somebody changes something, else for now."""
+    """Why a topic is not loaded: if `suspended`, until somebody changes something; else only for now."""
 
     message: str
     hint: str = ""

@@ -130,7 +130,7 @@ def _chosen(loads: Sequence[TopicLoad], tables: Sequence[str]) -> list[TopicLoad
     """The tables to look after.
 
     Raises:
-        ConfigurationError: a name is of no table of the instance.
+        ConfigurationError: a name is not that of a table of the instance.
     """
     by_name = {load.dotted: load for load in loads}
     if unknown := [name for name in tables if name not in by_name]:

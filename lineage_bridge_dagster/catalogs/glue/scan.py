@@ -33,7 +33,7 @@ class CatalogScan:
         tables: the tables that the caller wanted to keep.
         count: how many tables were read, kept or not.
         databases: the databases that were scanned.
-        visible: those of them that Glue has, as far as this client may see.
+        visible: the scanned databases that Glue shows to this client.
         unread: the databases that could not be read, or not to their end, with the reason.
         elsewhere: the databases, in lower case, whose tables are in other catalogs; they are not read.
         list_error: why the databases could not be listed. The expected ones were scanned then.

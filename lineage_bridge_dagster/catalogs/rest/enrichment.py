@@ -271,7 +271,7 @@ def _add(
     if dataset is None:
         graph.add_node(node)
         return
-    # It is known because the catalog and the connector were both read: neither's outage may remove it.
+    # Known only because both the catalog and the connector were read: an outage of either must not remove it.
     scopes = sorted(
         {str(scope)}.union(
             scopes_of(dataset.attributes),

@@ -130,9 +130,9 @@ class RecordRanges:
 
 
 def _fetched(consumer: Any) -> list[Any]:
-    """What the consumer has, after a wait for the first of it.
+    """The records that the consumer has fetched, after a wait for the first one.
 
-    `consume` returns when it has as many as it may return, or at its timeout; seldom are so many left.
+    `consume` would wait until it has as many as it may return, and there are seldom that many left.
     """
     first = consumer.consume(1, timeout=0.5)
     return [*first, *consumer.consume(_FETCH, timeout=0)] if first else []

@@ -77,7 +77,7 @@ def replaced(old: FlowJob, new: FlowJob, ages: bool) -> Iterator[tuple[NodeRef, 
 
 
 def is_aggregated(column: OutputColumn) -> bool:
-    """Whether a column is computed from many rows, of which the statement keeps a state."""
+    """Whether a column is computed from many rows, for which the statement keeps state."""
     keys = {use.formula for use in column.uses if use.role == "group"}
     return bool(keys) and column.formula not in keys
 

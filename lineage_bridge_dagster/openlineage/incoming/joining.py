@@ -164,7 +164,7 @@ class DatasetJoin:
 
     def _topic(self, dataset: str) -> Joined:
         server, _, topic = dataset.removeprefix("kafka://").partition("/")
-        # A cluster that is named by its id has a port only in the spelling.
+        # A cluster's id has no port, even if it is spelled with one.
         host = server.rpartition(":")[0]
         clusters = self._clusters.get(server) or self._clusters.get(host, set())
         found = sorted({self._topics[each, topic] for each in clusters if (each, topic) in self._topics})
@@ -202,7 +202,7 @@ class DatasetJoin:
         for folder, first in _folders_above(folded(dataset)):
             if at := self._locations.get(folder):
                 _, node_id, iceberg = at
-                # Other folders in that of an Iceberg table hold no files of it.
+                # Other folders within an Iceberg table's folder hold none of its files.
                 return (
                     Joined(node_id, confidence=_BELOW) if not iceberg or first in _ICEBERG_FOLDERS else None
                 )

@@ -74,7 +74,7 @@ def parse_avro(text: str, references: Iterable[str] = (), *, validate_defaults: 
 
     Args:
         text: The schema.
-        references: The texts that define names which it uses, those that others need first.
+        references: The texts that define the names it uses, each after those that it needs itself.
         validate_defaults: Whether defaults must fit their fields, as those of a new version must.
 
     Raises:

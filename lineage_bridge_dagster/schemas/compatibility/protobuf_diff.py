@@ -117,9 +117,7 @@ class _ProtobufDiff:
                 several = len(free) > 1
                 rule = "MULTIPLE_FIELDS_MOVED_TO_ONEOF" if several else "FIELD_MOVED_TO_EXISTING_ONEOF"
                 column = self._writer.column(at.name, (free or members)[0].name)
-                message = (
-                    f"{names} may be written together with others of what is read as the oneof {union.name}"
-                )
+                message = f"{names} may be written together with other fields of the new oneof {union.name}"
                 yield Violation(rule, f"{at.path}/{union.name}", message, column)
 
     def _removed(

@@ -43,7 +43,7 @@ class Selection:
         tables: the ids of all tables of the graph.
         selected: those whose chains are asked for.
         removes: whether chains of tables that the graph does not have are removed.
-        until: if not None, only those of them that were found up to then.
+        until: if not None, only the chains that were found up to this time.
     """
 
     tables: Sequence[str]
@@ -110,11 +110,11 @@ def _digest_texts(tables: pa.Table, summary: pa.Table) -> pa.Array:
 
 
 def differing(table_ids: pa.Array, chains: pa.Table, stored: pa.Table) -> pa.Array:
-    """Those of some tables whose stored chains are not the wanted ones.
+    """The selected tables whose stored chains differ from the wanted ones.
 
     Args:
         table_ids: the selected tables.
-        chains: `table_id, chain_digest` of those of them that have hops.
+        chains: `table_id, chain_digest` of the selected tables that have hops.
         stored: the different pairs of `table_id` and `chain_digest` that are stored, of any tables.
     """
     by_table = stored.group_by("table_id").aggregate([("chain_digest", "min"), ([], "count_all")])

@@ -61,7 +61,7 @@ class LineageWrite:
 
     Attributes:
         tables: tables selected.
-        changed: those of them whose rows were replaced, including tables that were removed.
+        changed: selected tables whose rows were replaced, including removed tables.
         versions: of the lineage tables.
     """
 

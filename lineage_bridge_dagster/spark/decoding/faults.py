@@ -44,7 +44,7 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
         value: as it was read.
         read: its type.
         own: the type that it is to have. It may have decimals of fewer digits, text for bytes, and fewer
-            fields, of which the others must be null.
+            fields; the missing ones must be null.
         path: of the value.
     """
     from pyspark.sql import functions as F
@@ -65,7 +65,7 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
                 if each.name in kept:
                     yield from faults(inner, each.field_type, kept[each.name], where)
                 else:
-                    yield ValueFault(path, "is of none of the union's types", inner.isNotNull())
+                    yield ValueFault(path, "has none of the union's types", inner.isNotNull())
         case ListType(), ListType():
             yield from _each(value, read.element_type, own.element_type, joined(path, "element"))
         case MapType(), MapType():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 _NUMBER = r"^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,9}))?$"
-#: Numbers that are written otherwise, and those of them that are so without their last zeros.
+#: Numbers that are rewritten, and those that only lose a fraction of zeros.
 _CHANGED = r"^(?:-0|-?[0-9]++(?=[.eE])(?:\.[0-9]++)?(?:[eE][+-]?[0-9]{1,9})?)$"
 _WHOLE = r"^-?[1-9][0-9]{0,17}\.0{1,17}$"
 #: Strings, numbers and what is between them. Possessive, as Java's stack would not bear a long string.

@@ -23,9 +23,9 @@ Row = tuple[Link | str, Link | str]
 
 
 def feeds_table(process: Node, context: NodeContext) -> str:
-    """The pairs of input and output, the first of many; empty if reading and writing tell as much.
+    """The pairs of input and output, up to a limit; empty if the lists of inputs and outputs tell the same.
 
-    That is so for a statement with a single output, and for a process without outputs.
+    They do for a statement with a single output, and for a process without outputs.
     """
     rows = list(_rows(process, context))
     if not _is_telling(process, context):

@@ -98,7 +98,7 @@ class Tree:
         return [path[-1] for node in nodes if (path := self.path(node))]
 
     def options(self, node: int) -> dict[str, str]:
-        """The options of a WITH, of which the parser returns those that may be kept (`TreeWriter`)."""
+        """The options of a WITH that may be kept; the parser drops the others (`TreeWriter`)."""
         flat = self.path(node)
         return dict(zip(flat[::2], flat[1::2], strict=True))
 

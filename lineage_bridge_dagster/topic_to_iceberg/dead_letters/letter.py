@@ -142,7 +142,7 @@ _Letter = TypeVar("_Letter", bound=_Sized)
 
 
 def batches(letters: Iterable[_Letter], most: int = 0) -> Iterator[list[_Letter]]:
-    """Letters to write at once: at most `BATCH` or so many, and as many bytes, that memory stays small."""
+    """Letters to write at once: at most `most` (by default `BATCH`), and few enough bytes for memory."""
     batch: list[_Letter] = []
     size = 0
     for letter in letters:

@@ -50,7 +50,7 @@ class Sender:
         self._topic = topic
         self._open_producer = open_producer
         self._producer = self._opened()
-        #: Why a topic takes no record at all, by its name.
+        #: By topic, why it accepts no record at all.
         self.refusals: dict[str, str] = {}
 
     def send(

@@ -42,7 +42,7 @@ class BatchSize:
         return max(1, min(self._max_records, int(self._max_bytes / max(1.0, self._mean))))
 
     def bytes_of(self, records: int) -> float:
-        """An estimate of the bytes of so many records; as of small ones before any was measured."""
+        """An estimate of the bytes of this many records; until measured, they count as small."""
         return records * (_UNKNOWN if self._mean is None else self._mean)
 
     def records_within(self, size: int) -> int:

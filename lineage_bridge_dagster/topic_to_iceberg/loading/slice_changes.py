@@ -52,7 +52,7 @@ class Changes:
     Attributes:
         changed: the rows to write and the places of those to delete, with `_change`.
         counts: by the number of the slice.
-        records: that the batch has of the slices, with so many `bytes` as their rows tell.
+        records: how many records of the slices the batch has, with their `bytes` as the rows tell.
         ambiguous: partition and offset of a record that has two rows, or one with another time.
     """
 

@@ -3,8 +3,8 @@
 A record belongs to the slice that its own time is in. Times need not rise with offsets, so the offsets of a
 slice are wider than its records. They begin where the brokers find the first record at or after its start:
 all before that one are older. They end where the table was loaded to; records of other times in between are
-left out. Whoever knows how late records come says so, and they end sooner: at the first record whose time is
-so much past the slice's end.
+left out. If it is known how late records come, they end sooner: at the first record that is later than the
+slice's end by more than that.
 
 Nothing past the table's own offsets is read: the loader would write those rows a second time.
 """

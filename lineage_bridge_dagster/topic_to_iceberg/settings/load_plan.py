@@ -119,7 +119,7 @@ class LoadPlan:
         """The loads of each table: named topics in the YAML's order, then topics that match patterns."""
         named = dict.fromkeys(each.topic for each in self._entries if not each.is_pattern)
         every = [self._load("any", entry) for entry in self._entries]
-        # A queue that fits the pattern would be loaded into a table, whose failures it would take.
+        # A dead letter queue that matches a pattern would be loaded too, and take its own failures.
         dead_letters = {each.dead_letter_topic for each in every if each.failures == "log"}
         fitting = sorted(set(topics) - dead_letters - named.keys())
         claimed: dict[str, list[TopicLoad]] = {}

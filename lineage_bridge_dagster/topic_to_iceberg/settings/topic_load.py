@@ -68,9 +68,9 @@ class BackfillSlices(BaseModel):
     )
     late_minutes: Annotated[float, Field(ge=0)] | None = Field(
         default=None,
-        description="How many minutes late a record comes at most, by its own time: a partition is then read "
-        "to the first record that is so much newer than its end. 0 for topics with LogAppendTime. By default "
-        "it is not known, and all that comes after a partition's start is read.",
+        description="The most minutes that a record arrives late, by its own time: a partition is then read "
+        "up to the first record that is newer than its end by more than that. 0 for topics with "
+        "LogAppendTime. By default it is not known, and everything after a partition's start is read.",
         examples=[60],
     )
     partitions_per_run: _Positive | None = Field(

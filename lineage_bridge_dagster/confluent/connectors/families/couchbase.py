@@ -71,7 +71,7 @@ def couchbase_source(context: SourceContext) -> Iterator[WrittenTopic]:
     text = _VARIABLE.sub(lambda key: values.get(key[1], key[0]), template)
     start = text.partition("${")[0]
     if text == start:
-        # One topic for the whole bucket or scope, of which the collections are not known.
+        # One topic for the whole bucket or scope, whose collections are not known.
         yield WrittenTopic(text, "" if only else _dataset(config, bucket))
         return
     pattern = _rest_pattern(text[len(start) :])

@@ -68,7 +68,7 @@ def mongodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
             written.add(topic)
             yield WrittenTopic(topic, _dataset(config, *space))
     for topic in names.collected(database):
-        # Which collections it is made of, depends on those that exist.
+        # Its collections are whichever exist in the database.
         yield WrittenTopic(topic, _dataset(config, database))
     if selection.is_complete(database):
         return

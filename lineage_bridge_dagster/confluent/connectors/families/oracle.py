@@ -53,7 +53,7 @@ class TopicTemplate:
         return f"${{{variable}}}" in self._spelled
 
     def path(self, topic: str) -> Path | None:
-        """The table that a topic is of, as far as the topic tells; None if it is of none."""
+        """The parts of a table's name that the topic tells; None if it is not the topic of a table."""
         pattern, seen = "", set()
         for number, part in enumerate(_VARIABLE.split(self._spelled)):
             if number % 2 == 0:

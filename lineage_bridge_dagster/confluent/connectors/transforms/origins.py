@@ -48,7 +48,7 @@ class _Router:
 
 @dataclass(slots=True)
 class _Split:
-    """Finds what each group of a replacement has held."""
+    """Recovers what each group of a replacement matched."""
 
     result: tuple[str, ...]
     steps: int = field(default=0)

@@ -123,7 +123,7 @@ def _keys(schema: Schema, options: WriteOptions) -> tuple[str, ...]:
 
 
 def _key(row: dict[str, Any], names: tuple[str, ...]) -> Key:
-    # One object for all of NaN: as such it equals itself in a tuple.
+    # One object for every NaN: tuples compare by identity first, so it equals itself.
     return tuple(_NAN if (value := row[name]) != value else value for name in names)
 
 

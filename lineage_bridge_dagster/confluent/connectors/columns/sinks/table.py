@@ -68,7 +68,7 @@ class SinkDataset:
         return found if found and (any_case or found == name) else ""
 
     def existing_path(self, path: str, *, any_case: bool = False) -> str:
-        """As `existing`, for a path, of which the catalog may only tell the column at its start."""
+        """Like `existing`, for a path; the catalog may know only the column that the path starts with."""
         top, dot, rest = path.partition(".")
         if (found := self.existing(path, any_case=any_case)) or not dot:
             return found
