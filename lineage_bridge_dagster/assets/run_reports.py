@@ -154,14 +154,12 @@ def reported(
         try:
             yield measured
         finally:
-            requests: dict[str, dict[str, int]] = {}
-            for (api, status), number in sorted(counts.requests.items()):
-                requests.setdefault(api, {})[status] = number
+            requests, retries = counts.take()
             common = {
                 "component": component,
                 "seconds": round(time.monotonic() - began, 3),
                 "requests": requests,
-                "retries": dict(counts.retries),
+                "retries": retries,
             }
             report_run(instance, run, measured.report.model_copy(update=common))
 

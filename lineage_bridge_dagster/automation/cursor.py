@@ -128,6 +128,8 @@ class Cursor(BaseModel):
     servers: list[str] = Field(default_factory=list)
     #: Tables of the loaded state.
     tables: int = Field(0, ge=0)
+    #: The sensors and schedules of the code location: Dagster keeps the state of removed ones.
+    automations: list[str] = Field(default_factory=list)
     totals: TickTotals = Field(default_factory=TickTotals)
     #: Refreshes requested in a row without a newer state, and the Unix time before which none is requested.
     refreshes: int = Field(0, ge=0)

@@ -94,6 +94,9 @@ def lineage_sensor(
         cursor.totals.add(counts, *before)
         cursor.totals.at = time.time()
         cursor.tables = len(loaded.tables)
+        if repository := context.repository_def:
+            schedules = [schedule.name for schedule in repository.schedule_defs]
+            cursor.automations = sorted([*schedules, *(each.name for each in repository.sensor_defs)])
         requests = _run_requests(result, names)
         return SensorResult(
             run_requests=requests,

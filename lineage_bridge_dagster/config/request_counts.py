@@ -30,6 +30,17 @@ class RequestCounts:
         with self._lock:
             self._retries[api] += 1
 
+    def take(self) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+        """The requests by API, then by status, and the repeated ones by API; counting begins anew."""
+        with self._lock:
+            requests: dict[str, dict[str, int]] = {}
+            for (api, status), number in sorted(self._requests.items()):
+                requests.setdefault(api, {})[status] = number
+            retries = dict(self._retries)
+            self._requests.clear()
+            self._retries.clear()
+        return requests, retries
+
     @property
     def requests(self) -> Mapping[tuple[str, str], int]:
         """The number of requests by API and status."""

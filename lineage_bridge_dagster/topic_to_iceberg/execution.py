@@ -19,6 +19,7 @@ from dagster import (
 
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.times import now_ms
+from lineage_bridge_dagster.config.request_counts import RequestCounts, counting
 from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.text import plural
@@ -52,16 +53,15 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
         return
     refuse_concurrent_runs(context, [instance.key_of[load.topic] for load in selected])
     continuous = CONTINUOUS in context.run.tags
-    with readable_failures():
-        open_loader = instance.open_loaders(context)
     settings = instance.run
-    run = LoadRun(
-        selected,
-        open_loader,
-        threads=settings.threads,
-        commit_seconds=settings.commit_seconds,
-        report_seconds=settings.report_minutes * 60 if continuous else None,
-    )
+    with readable_failures(), counting(RequestCounts()) as counts:
+        run = LoadRun(
+            selected,
+            instance.open_loaders(context),
+            threads=settings.threads,
+            commit_seconds=settings.commit_seconds,
+            report_seconds=settings.report_minutes * 60 if continuous else None,
+        )
     until = time.monotonic() + settings.restart_hours * 3600 if continuous else None
     context.log.info(
         "Loading %s %s",
@@ -69,7 +69,7 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
         f"for {settings.restart_hours:g} hours" if continuous else "to their present ends",
     )
     events = _Events(instance, context)
-    numbers = LoadNumbers(context.instance, context.run, instance.names.prefix)
+    numbers = LoadNumbers(context.instance, context.run, instance.names.prefix, counts)
     try:
         for report in run.reports(until):
             numbers.add(report)

@@ -9,6 +9,7 @@ from dagster import DagsterInstance, DagsterRun
 
 from lineage_bridge_dagster.assets.run_reports import LoadRunReport, TopicReport, report_run
 from lineage_bridge_dagster.assets.times import now_ms
+from lineage_bridge_dagster.config.request_counts import RequestCounts
 from lineage_bridge_dagster.topic_to_iceberg.facts import lag_seconds
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 
@@ -23,6 +24,7 @@ class LoadNumbers:
         instance: where the run's events are stored.
         run: the run.
         component: the name of the component's instance.
+        counts: of the requests that the run's clients send.
         clock: seconds, from any beginning.
     """
 
@@ -31,11 +33,13 @@ class LoadNumbers:
         instance: DagsterInstance,
         run: DagsterRun,
         component: str,
+        counts: RequestCounts,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._instance = instance
         self._run = run
         self._component = component
+        self._counts = counts
         self._clock = clock
         self._began = clock()
         self._topics: dict[str, TopicReport] = {}
@@ -59,6 +63,13 @@ class LoadNumbers:
         """Store what was collected."""
         if self._topics:
             seconds = round(self._clock() - self._began, 3)
-            report = LoadRunReport(component=self._component, seconds=seconds, topics=self._topics)
+            requests, retries = self._counts.take()
+            report = LoadRunReport(
+                component=self._component,
+                seconds=seconds,
+                topics=self._topics,
+                requests=requests,
+                retries=retries,
+            )
             report_run(self._instance, self._run, report)
         self._topics, self._began = {}, self._clock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
 from queue import Empty, SimpleQueue
 
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
@@ -53,7 +54,13 @@ class LoadRun:
             for start in range(number)
         ]
         self._threads = [
-            threading.Thread(target=self._work, args=(rotation,), name=f"topics-{number}", daemon=True)
+            threading.Thread(
+                # Its clients count their requests where those of this thread do.
+                target=copy_context().run,
+                args=(self._work, rotation),
+                name=f"topics-{number}",
+                daemon=True,
+            )
             for number, rotation in enumerate(rotations)
         ]
 

@@ -132,6 +132,16 @@ def test_a_run_of_checks_alone_does_not_delay_a_push(
     assert len(requests(watched.tick())) == 1
 
 
+def test_a_tick_tells_which_sensors_and_schedules_there_are(watched: Watched, glue: BaseClient) -> None:
+    watched.load(many(1))
+    watched.tick()
+    repository = watched.location.definitions.get_repository_def()
+    there = {each.name for each in repository.sensor_defs}
+    there |= {each.name for each in repository.schedule_defs}
+    assert Cursor.read(watched.cursor)[0].automations == sorted(there)
+    assert {"lineage_sensor", "refresh_schedule", "push_schedule"} <= there
+
+
 def test_a_new_table_is_loaded_requested_pushed_and_not_requested_again(
     watched: Watched, glue: BaseClient
 ) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+import requests
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import EndpointConnectionError
+from pyiceberg.exceptions import RESTError
 
 from lineage_bridge_dagster.automation.cursor import Cursor, TickTotals
 from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+from lineage_bridge_dagster.catalogs.iceberg.guarded import GuardedRestCatalog
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.request_counts import RequestCounts, counting
 from lineage_bridge_dagster.confluent.api.access import Access
@@ -32,7 +38,7 @@ PATH = "/org/v2/environments"
 
 
 @pytest.mark.parametrize(
-    ("respond", "requests", "retries"),
+    ("respond", "expected", "retries"),
     [
         (in_sequence({}), {"200": 1}, 0),
         (in_sequence(failure(429), failure(503), {}), {"429": 1, "503": 1, "200": 1}, 2),
@@ -41,7 +47,7 @@ PATH = "/org/v2/environments"
         (refused, {"unreachable": 3}, 2),
     ],
 )
-def test_requests_to_confluent(respond: Responder, requests: Mapping[str, int], retries: int) -> None:
+def test_requests_to_confluent(respond: Responder, expected: Mapping[str, int], retries: int) -> None:
     fake = FakeConfluent()
     fake.routes[PATH] = respond
     with counting(RequestCounts()) as counts:
@@ -51,8 +57,8 @@ def test_requests_to_confluent(respond: Responder, requests: Mapping[str, int], 
         try:
             session.get(session.control_url(PATH), Access("confluent_cloud"))
         except ConfluentError:
-            assert requests != {"200": 1}
-    assert counts.requests == {("confluent_cloud", status): n for status, n in requests.items()}
+            assert expected != {"200": 1}
+    assert counts.requests == {("confluent_cloud", status): n for status, n in expected.items()}
     assert sum(counts.retries.values()) == retries
 
 
@@ -97,6 +103,48 @@ def test_requests_to_glue(monkeypatch: pytest.MonkeyPatch, code: str, status: in
     attempts = sum(counts.requests.values())
     assert counts.retries.get("glue", 0) == attempts - 1
     assert (attempts > 1) == (counted in ("429", "500", "unreachable"))
+
+
+class _Catalog(BaseHTTPRequestHandler):
+    """A REST catalog without tables, which answers with the status that its server has."""
+
+    def do_GET(self) -> None:
+        status = 200 if self.path.startswith("/v1/config") else self.server.status  # type: ignore[attr-defined]
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(b'{"defaults": {}, "overrides": {}, "namespaces": []}')
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize("status", [200, 403, 429, 500])
+def test_requests_to_rest_catalogs(status: int) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Catalog) as server:
+        server.status = status  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        with counting(RequestCounts()) as counts:
+            catalog = GuardedRestCatalog("lake", uri=f"http://127.0.0.1:{server.server_port}")
+        with nullcontext() if status == 200 else pytest.raises(RESTError):
+            assert catalog.list_namespaces() == []
+        server.shutdown()
+    expected = {("iceberg_rest", "200"): 2 if status == 200 else 1}
+    assert counts.requests == {**expected, **({} if status == 200 else {("iceberg_rest", str(status)): 1})}
+
+
+@pytest.mark.parametrize(
+    ("error", "counted"), [(requests.ReadTimeout, "timeout"), (requests.ConnectionError, "unreachable")]
+)
+def test_rest_catalogs_without_an_answer(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception], counted: str
+) -> None:
+    def send(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
+    with counting(RequestCounts()) as counts, pytest.raises(error):
+        GuardedRestCatalog("lake", uri="http://127.0.0.1:1")
+    assert counts.requests == {("iceberg_rest", counted): 1}
 
 
 def test_totals_of_ticks_outlive_the_process_that_counted() -> None:

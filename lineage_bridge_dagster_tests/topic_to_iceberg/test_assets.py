@@ -17,7 +17,10 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.metadata import UpkeepMetadata
+from lineage_bridge_dagster.assets.run_reports import parse_report
 from lineage_bridge_dagster.assets.times import now_ms
+from lineage_bridge_dagster.config.request_counts import current_counts
+from lineage_bridge_dagster.dagster_internals import engine_events
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
     UNDECODABLE_VALUE,
@@ -69,6 +72,18 @@ def test_a_materialization_has_counts_lag_and_schema_as_numbers_and_tables(
     assert [column.name for column in found["dagster/column_schema"].columns] == ["id"]
     assert all(each.passed for each in checks(result, "orders").values())
     assert topic.ensured == 1
+
+
+def test_a_run_reports_the_requests_that_its_threads_send(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = FakeTopic([step(4, 4)], end=4)
+    topic.on_step = lambda: current_counts().add("schema_registry", 401)
+    FakeCluster(orders=topic).use(monkeypatch)
+    with loaded({"topics": [{"topic": "orders"}]}) as (_, definitions):
+        assert run(definitions, instance).success
+    reports = [parse_report(metadata) for _, _, metadata in engine_events(instance, 0, 0.0)]
+    assert [each.requests for each in reports if each] == [{"schema_registry": {"401": 1}}]
 
 
 def test_a_run_ends_at_the_ends_that_the_topics_had_when_it_began(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.assets.run_reports import LoadRunReport
+from lineage_bridge_dagster.config.request_counts import RequestCounts
 from lineage_bridge_dagster.topic_to_iceberg import numbers
 from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStatus
 from lineage_bridge_dagster.topic_to_iceberg.numbers import LoadNumbers
@@ -30,7 +31,7 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> list[LoadRunReport]:
 
 def collected(seconds: list[float]) -> LoadNumbers:
     nothing: Any = None
-    return LoadNumbers(nothing, nothing, "eu", clock=lambda: seconds[0])
+    return LoadNumbers(nothing, nothing, "eu", RequestCounts(), clock=lambda: seconds[0])
 
 
 def test_a_run_reports_the_sums_of_its_topics_once(stored: list[LoadRunReport]) -> None:

@@ -21,18 +21,22 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.locations import LocationProvider, load_location_provider
 from pyiceberg.typedef import EMPTY_DICT, Properties
+from requests.exceptions import RequestException, Timeout
 
 from lineage_bridge_dagster.catalogs.iceberg import remote_properties
 from lineage_bridge_dagster.catalogs.iceberg.remote_properties import code_in, without_code
+from lineage_bridge_dagster.config.request_counts import TIMEOUT, UNREACHABLE, current_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from uuid import UUID
 
     from pyarrow.fs import FileSystem
     from pyiceberg.table.metadata import TableMetadata
     from requests import Response, Session
 
+#: The name of REST catalogs among the APIs whose requests are counted.
+_API = "iceberg_rest"
 #: Seconds to connect, and to wait for an answer. PyIceberg itself would wait for ever.
 _TIMEOUT = (5, 60)
 #: Properties with addresses that a key or a token is sent to.
@@ -146,6 +150,7 @@ class GuardedRestCatalog(Guarded, RestCatalog):
     def __init__(self, name: str, **properties: Any) -> None:
         self.own = dict(properties)
         self._vended: dict[str, Any] = {}
+        self._counts = current_counts()
         super().__init__(name, **properties)
 
     def load_table(self, identifier: Any) -> Table:
@@ -188,7 +193,7 @@ class GuardedRestCatalog(Guarded, RestCatalog):
     def _config_headers(self, session: Session) -> None:
         # The first call for each session: the token is asked for before it is complete.
         super()._config_headers(session)
-        session.request = partial(session.request, timeout=_TIMEOUT)  # type: ignore[method-assign]
+        session.request = partial(self._request, session.request)  # type: ignore[method-assign]
         redirect = session.get_redirect_target
 
         def on_the_same_host(response: Response) -> str | None:
@@ -198,6 +203,15 @@ class GuardedRestCatalog(Guarded, RestCatalog):
             return target
 
         session.get_redirect_target = on_the_same_host  # type: ignore[method-assign, assignment]
+
+    def _request(self, send: Callable[..., Response], *args: Any, **options: Any) -> Response:
+        try:
+            response = send(*args, **{"timeout": _TIMEOUT, **options})
+        except RequestException as error:
+            self._counts.add(_API, TIMEOUT if isinstance(error, Timeout) else UNREACHABLE)
+            raise
+        self._counts.add(_API, response.status_code)
+        return response
 
     def _fetch_config(self) -> None:
         given = {key: self.own[key] for key in _ADDRESSES if key in self.own}

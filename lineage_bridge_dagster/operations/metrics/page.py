@@ -9,15 +9,13 @@ from prometheus_client.metrics_core import Metric
 
 from lineage_bridge_dagster.operations.metrics import families as f
 from lineage_bridge_dagster.operations.metrics.families import FAMILIES, MetricFamily
-from lineage_bridge_dagster.operations.metrics.reading import InstanceReading, Sensor
+from lineage_bridge_dagster.operations.metrics.reading import REMOVED_AFTER, InstanceReading, Sensor
 from lineage_bridge_dagster.operations.metrics.totals import ComponentTotals, MeasuredTopic
 
 #: The `component` of an instance without a name.
 DEFAULT = "default"
 #: Topics of a component with a series of their own.
 MAX_TOPICS = 500
-#: Seconds after which a component that reports nothing is taken for one that was removed.
-REMOVED_AFTER = 7 * 24 * 3600.0
 
 #: A value, or the count and the sum of a summary, by the values of the labels.
 _Value = float | tuple[int, float]

@@ -46,6 +46,8 @@ TOTALS_KEY = "lineage_bridge:metrics"
 #: Seconds after which the result of a check no longer counts: every check is evaluated once a day, so that
 #: the result of a table that was dropped goes away.
 CHECKED_WITHIN = 26 * 3600.0
+#: Seconds after which a component or a code location that reports nothing is taken for one that was removed.
+REMOVED_AFTER = 7 * 24 * 3600.0
 #: Seconds after which a check that was planned is taken for one that no run will evaluate.
 _PLANNED_FOR = 6 * 3600.0
 
@@ -115,10 +117,12 @@ class InstanceReader:
         """Read everything; any error of the storage is raised, so that no page shows zeros instead."""
         with self._lock:
             now = self._clock()
-            found = tuple(each for each in automations(self._instance) if _base(each.name, _AUTOMATIONS))
+            known = tuple(each for each in automations(self._instance) if _base(each.name, _AUTOMATIONS))
+            totals = self._totals(now)
+            found = tuple(_existing(known, totals, now))
             return InstanceReading(
                 now,
-                self._totals(now),
+                totals,
                 tuple(self._unfinished()),
                 found,
                 tuple(_sensors(found)),
@@ -217,12 +221,40 @@ def _base(name: str, names: tuple[str, ...]) -> str | None:
     return max(found, key=len, default=None)
 
 
+def _existing(known: tuple[AutomationState, ...], totals: RunTotals, now: float) -> Iterator[AutomationState]:
+    """Those that their code location still has, as far as the last tick of one of its lineage sensors tells.
+
+    Dagster keeps the state of a sensor or schedule that was removed, and of a removed code location.
+    """
+    newest: dict[str, Cursor] = {}
+    reported: dict[str, float] = {}
+    for each in known:
+        runs = totals.components.get(component_of(each.name, _base(each.name, _AUTOMATIONS) or ""))
+        reported[each.location] = max(reported.get(each.location, 0.0), runs.last if runs else 0.0)
+        if (cursor := _cursor(each)) and cursor.automations:
+            newest[each.location] = max(
+                cursor, newest.get(each.location, cursor), key=lambda found: found.totals.at
+            )
+    for each in known:
+        last = newest.get(each.location)
+        # While the lineage sensor is off, runs tell that the location is still there.
+        heard = max(last.totals.at, reported[each.location]) if last else now
+        if last is None or (each.name in last.automations and now - heard <= REMOVED_AFTER):
+            yield each
+
+
 def _sensors(found: tuple[AutomationState, ...]) -> Iterator[Sensor]:
     for each in found:
         # What one that is off knew may be long outdated.
-        if each.running and each.cursor and _base(each.name, _AUTOMATIONS) == _NAMES.sensor:
-            try:
-                cursor = Cursor.model_validate_json(each.cursor)
-            except ValidationError:
-                continue
+        if each.running and (cursor := _cursor(each)):
             yield Sensor(component_of(each.name, _NAMES.sensor), each.location, cursor)
+
+
+def _cursor(state: AutomationState) -> Cursor | None:
+    """The cursor of a lineage sensor."""
+    if not state.cursor or _base(state.name, _AUTOMATIONS) != _NAMES.sensor:
+        return None
+    try:
+        return Cursor.model_validate_json(state.cursor)
+    except ValidationError:
+        return None

@@ -19,13 +19,24 @@ from dagster import (
     AssetKey,
     DagsterInstance,
 )
+from dagster._core.definitions.run_request import InstigatorType
+from dagster._core.remote_origin import (
+    InProcessCodeLocationOrigin,
+    RemoteInstigatorOrigin,
+    RemoteRepositoryOrigin,
+)
+from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from prometheus_client.parser import text_string_to_metric_families
 
+from lineage_bridge_dagster.automation.cursor import Cursor, TickTotals
 from lineage_bridge_dagster.cli.main import main
+from lineage_bridge_dagster.dagster_internals import keep_values
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.operations.metrics import reading
 from lineage_bridge_dagster.operations.metrics.exporter import InstanceCollector, server_of
+from lineage_bridge_dagster.operations.metrics.totals import ComponentTotals, RunTotals
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, many
 
@@ -183,6 +194,41 @@ def test_the_last_result_of_each_check_counts(instance: DagsterInstance, exporte
     assert counts() == {"passed": 1, "warning": 1, "failed": 2}
     evaluate("c", True)
     assert counts() == {"passed": 2, "warning": 1, "failed": 1}
+
+
+def _automation(instance: DagsterInstance, name: str, running: bool, cursor: Cursor | None = None) -> None:
+    """The state that Dagster keeps of a sensor of the location `prod`."""
+    location = InProcessCodeLocationOrigin(LoadableTargetOrigin(module_name="x"), location_name="prod")
+    origin = RemoteInstigatorOrigin(RemoteRepositoryOrigin(location, "__repository__"), name)
+    status = InstigatorStatus.RUNNING if running else InstigatorStatus.STOPPED
+    data = SensorInstigatorData(cursor=cursor.write() if cursor else None)
+    instance.add_instigator_state(InstigatorState(origin, InstigatorType.SENSOR, status, data))
+
+
+def test_a_sensor_that_was_removed_is_neither_off_nor_late(instance: DagsterInstance) -> None:
+    live = Cursor(automations=["lineage_sensor", "push_schedule"], totals=TickTotals(at=5_000.0))
+    _automation(instance, "lineage_sensor", True, live)
+    _automation(instance, "push_schedule", False)
+    # It was on when it was removed, and listed what there was then.
+    gone = Cursor(automations=["eu_lineage_sensor", "eu_refresh_schedule"], totals=TickTotals(at=100.0))
+    _automation(instance, "eu_lineage_sensor", True, gone)
+    _automation(instance, "eu_refresh_schedule", False)
+    found = reading.InstanceReader(instance, lambda: 5_010.0).read()
+    assert {each.name: each.running for each in found.automations} == {
+        "lineage_sensor": True, "push_schedule": False,
+    }  # fmt: skip
+    assert [each.component for each in found.sensors] == [""]
+
+
+def test_a_location_is_there_while_its_sensor_ticks_or_its_runs_report(instance: DagsterInstance) -> None:
+    cursor = Cursor(automations=["lineage_sensor"], totals=TickTotals(at=100.0))
+    _automation(instance, "lineage_sensor", False, cursor)
+    later = 101.0 + reading.REMOVED_AFTER
+    assert not reading.InstanceReader(instance, lambda: later).read().automations
+    totals = RunTotals(began=1.0, settled=later, components={"": ComponentTotals(last=later - 60)})
+    keep_values(instance, {reading.TOTALS_KEY: totals.model_dump_json()})
+    (kept,) = reading.InstanceReader(instance, lambda: later).read().automations
+    assert not kept.running
 
 
 def test_a_storage_that_cannot_be_read_fails_the_scrape(

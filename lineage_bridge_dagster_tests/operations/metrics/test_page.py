@@ -15,8 +15,13 @@ from prometheus_client.registry import Collector
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, Loss, TickTotals
 from lineage_bridge_dagster.dagster_internals import AutomationState
 from lineage_bridge_dagster.operations.metrics.families import FAMILIES
-from lineage_bridge_dagster.operations.metrics.page import REMOVED_AFTER, page
-from lineage_bridge_dagster.operations.metrics.reading import InstanceReading, Sensor, UnfinishedRun
+from lineage_bridge_dagster.operations.metrics.page import page
+from lineage_bridge_dagster.operations.metrics.reading import (
+    REMOVED_AFTER,
+    InstanceReading,
+    Sensor,
+    UnfinishedRun,
+)
 from lineage_bridge_dagster.operations.metrics.totals import (
     ComponentTotals,
     MeasuredTopic,
