@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from logging import Logger
 
-from dagster import DagsterInstance, DagsterLogManager
+from dagster import DagsterInstance
 
 from lineage_bridge_dagster.dagster_internals import keep_values, read_values
 from lineage_bridge_dagster.errors import LineageBridgeError, is_interruption
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.openlineage.emission import EmissionReport, Receiver, ReceiverReport, emit
+from lineage_bridge_dagster.openlineage.emission import (
+    EmissionReport,
+    Receiver,
+    ReceiverReport,
+    emit,
+    end_all,
+)
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
-from lineage_bridge_dagster.openlineage.sent import SHARDS, Jobs, Sent, jobs_text, read_jobs, shard_of
+from lineage_bridge_dagster.openlineage.sent import (
+    SHARDS,
+    Jobs,
+    Sent,
+    SentEvents,
+    jobs_text,
+    read_jobs,
+    shard_of,
+)
 from lineage_bridge_dagster.settings import SettingsReader
 
 #: Shards that are written in one statement.
@@ -88,7 +103,7 @@ class LineageEvents:
         self,
         instance: DagsterInstance,
         discovery: Discovery,
-        log: DagsterLogManager,
+        log: Logger,
         tables: Collection[str] | None = None,
     ) -> EmissionReport | None:
         """Send what changed; None if nothing is to be sent.
@@ -99,6 +114,18 @@ class LineageEvents:
             log: Receives a line for each receiver.
             tables: Only what is upstream of these tables, by node id; None means all.
         """
+        return self._each(instance, log, lambda found, kept: emit(discovery, found, kept, tables=tables))
+
+    def end(self, instance: DagsterInstance, log: Logger, *, dry_run: bool = False) -> EmissionReport | None:
+        """End all runs that are open at the receivers, and forget what they have; arguments as of `send`."""
+        return self._each(instance, log, lambda found, kept: end_all(found, kept, dry_run=dry_run))
+
+    def _each(
+        self,
+        instance: DagsterInstance,
+        log: Logger,
+        do: Callable[[Sequence[Receiver], SentEvents], EmissionReport],
+    ) -> EmissionReport | None:
         reports: list[ReceiverReport] = []
         receivers: list[Receiver] = []
         for name, source in self.sources.items():
@@ -107,15 +134,14 @@ class LineageEvents:
         if receivers:
             # All receivers at once, so that the events are made once.
             with _reporting("events", reports, log):
-                kept = SentOfInstance(instance, self.name)
-                reports += emit(discovery, receivers, kept, tables=tables).receivers
+                reports += do(receivers, SentOfInstance(instance, self.name)).receivers
         for report in reports:
             (log.info if report.ok else log.warning)("Events of lineage: %s", report)
         return EmissionReport(reports) if reports else None
 
 
 @contextmanager
-def _reporting(name: str, reports: list[ReceiverReport], log: DagsterLogManager) -> Iterator[None]:
+def _reporting(name: str, reports: list[ReceiverReport], log: Logger) -> Iterator[None]:
     """Report an error instead of raising it, unless it ends the run on purpose."""
     try:
         yield

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
-from lineage_bridge_dagster.cli.output import err
+from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
 from lineage_bridge_dagster.cli.push_report import end_by_report
 from lineage_bridge_dagster.text import first_few, plural
 
@@ -19,17 +20,28 @@ from lineage_bridge_dagster.text import first_few, plural
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 @click.option("--take-over", is_flag=True, help="Also clean tables whose lineage another instance owns.")
 @click.option(
+    "--component",
+    default="",
+    metavar="NAME",
+    help="The component whose events of lineage are ended, if it has a name.",
+)
+@click.option(
     "--yes", is_flag=True, help="Do not ask for confirmation; without a terminal, none is asked for."
 )
-def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool, yes: bool) -> None:
+def clean(
+    tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool, component: str, yes: bool
+) -> None:
     """Take our lineage out again: the lineage_bridge.* parameters, and the block of the description.
 
     Everything else stays as it is, byte for byte. Without --table, every table of Glue and of the REST
     catalogs that carries our lineage is cleaned. Name a table of a REST catalog as
     CATALOG.NAMESPACE.TABLE. Switch the sensor and the schedules off first, or they write the lineage again.
 
-    Exits 0 if no table failed; 1 if a table failed or belongs to another instance, or if you answered no; 2
-    for wrong options or settings.
+    Receivers of OpenLineage and DataZone delete nothing. Without --table, and with DAGSTER_HOME set to the
+    instance that keeps which runs are open there, these runs are ended.
+
+    Exits 0 if nothing failed; 1 if a table or a receiver failed, a table belongs to another instance, or you
+    answered no; 2 for wrong options or settings.
 
     \b
     Examples:
@@ -60,4 +72,19 @@ def clean(tables: tuple[str, ...], dry_run: bool, as_json: bool, take_over: bool
             dry_run=dry_run,
             progress=lambda done, total, _result: status.update(f"Cleaning {done}/{total}"),
         )
+    ended = bool(tables) or _end_runs(component, dry_run)
     end_by_report(report, dry_run, as_json=as_json, sql=settings.push.sql)
+    if not ended:
+        raise SystemExit(EXIT_FAILED)
+
+
+def _end_runs(component: str, dry_run: bool) -> bool:
+    """End the runs that are open at receivers; False if one of them failed."""
+    if not os.environ.get("DAGSTER_HOME"):
+        return True
+    from lineage_bridge_dagster.operations.receivers import end_runs
+
+    report = end_runs(component, dry_run=dry_run)
+    for receiver in report.receivers if report else ():
+        err.print(f"Ends of runs for {receiver}", markup=False)
+    return report is None or report.ok

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lineage_bridge_dagster.lineage.discovery import Discovery
-    from lineage_bridge_dagster.openlineage.emission import Receiver
+    from lineage_bridge_dagster.openlineage.emission import EmissionReport, Receiver
 
 
 sent_option = click.option(
     "--sent",
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file that keeps what was sent: the next time, only changes and ends of runs are sent.",
+)
+end_option = click.option(
+    "--end", is_flag=True, help="With --sent: end all runs that are open, and forget them, instead."
 )
 
 
@@ -42,8 +45,15 @@ def export() -> None:
 @click.option("--send", is_flag=True, help="Send the events instead of writing them.")
 @click.option("--dry-run", is_flag=True, help="With --send: only count what would be sent.")
 @sent_option
+@end_option
 def openlineage(
-    graph: Path | None, output: Path | None, account: str, send: bool, dry_run: bool, sent: Path | None
+    graph: Path | None,
+    output: Path | None,
+    account: str,
+    send: bool,
+    dry_run: bool,
+    sent: Path | None,
+    end: bool,
 ) -> None:
     """Write or send a run event of OpenLineage for each process and output, one JSON line per event.
 
@@ -56,6 +66,7 @@ def openlineage(
     Examples:
       lineage-bridge export openlineage --graph lineage_graph.json -o events.jsonl
       OPENLINEAGE_URL=http://localhost:5000 lineage-bridge export openlineage --send --sent sent.json
+      lineage-bridge export openlineage --send --sent sent.json --end
     """
     import json
 
@@ -63,6 +74,11 @@ def openlineage(
         raise click.UsageError("--send writes no file: leave out -o.")
     if (dry_run or sent) and not send:
         raise click.UsageError("--dry-run and --sent go with --send.")
+    if end:
+        from lineage_bridge_dagster.openlineage.receivers import receivers
+
+        _end(receivers(), dry_run, sent)
+        return
     from lineage_bridge_dagster.lineage.sql_policy import limited
     from lineage_bridge_dagster.openlineage.events import events
     from lineage_bridge_dagster.settings import Settings
@@ -90,7 +106,8 @@ def openlineage(
 @graph_option
 @click.option("--dry-run", is_flag=True, help="Only count what would be posted.")
 @sent_option
-def datazone(graph: Path | None, dry_run: bool, sent: Path | None) -> None:
+@end_option
+def datazone(graph: Path | None, dry_run: bool, sent: Path | None, end: bool) -> None:
     """Post the lineage to the domain of Amazon DataZone, or SageMaker Unified Studio, that is configured.
 
     An event is posted for each process and output, under the names that link it to imported Glue tables. The
@@ -100,6 +117,7 @@ def datazone(graph: Path | None, dry_run: bool, sent: Path | None) -> None:
     Examples:
       LINEAGE_BRIDGE_DATAZONE_DOMAIN=dzd_4abc1defgh2ijk lineage-bridge export datazone --dry-run
       lineage-bridge export datazone --graph lineage_graph.json --sent posted.json
+      lineage-bridge export datazone --sent posted.json --end
     """
     from lineage_bridge_dagster.datazone.receiver import datazone_receivers
     from lineage_bridge_dagster.errors import ConfigurationError
@@ -112,6 +130,9 @@ def datazone(graph: Path | None, dry_run: bool, sent: Path | None) -> None:
         raise ConfigurationError(
             "No DataZone domain is set.", hint="Set LINEAGE_BRIDGE_DATAZONE_DOMAIN=dzd_... to its id."
         )
+    if end:
+        _end(found, dry_run, sent)
+        return
     discovery = limited(load_or_discover(graph), settings.push.sql)
     _send(discovery, found, "", dry_run, sent)
     if graph is None or len(discovery.coverage):
@@ -125,7 +146,19 @@ def _send(
     from lineage_bridge_dagster.openlineage.sent import NothingKept, SentFile
 
     kept = SentFile(sent) if sent else NothingKept()
-    report = emit(discovery, found, kept, account=account, dry_run=dry_run)
+    _show(emit(discovery, found, kept, account=account, dry_run=dry_run))
+
+
+def _end(found: Sequence[Receiver], dry_run: bool, sent: Path | None) -> None:
+    from lineage_bridge_dagster.openlineage.emission import end_all
+    from lineage_bridge_dagster.openlineage.sent import SentFile
+
+    if sent is None:
+        raise click.UsageError("--end needs --sent: the file keeps which runs are open.")
+    _show(end_all(found, SentFile(sent), dry_run=dry_run))
+
+
+def _show(report: EmissionReport) -> None:
     for receiver in report.receivers:
         click.echo(str(receiver))
         for note in dict.fromkeys(receiver.notes.values()):

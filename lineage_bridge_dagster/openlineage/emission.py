@@ -198,6 +198,24 @@ def emit(
     return EmissionReport([run.report for run in runs])
 
 
+def end_all(
+    receivers: Sequence[Receiver],
+    kept: SentEvents,
+    *,
+    dry_run: bool = False,
+    clock: Callable[[], datetime] = utc_now,
+) -> EmissionReport:
+    """End all runs that are open at receivers, and forget what they have.
+
+    The specification has no event that deletes anything: what was sent stays in their history.
+    """
+    runs = [_Emission(receiver, kept, None, "", dry_run, clock) for receiver in receivers]
+    for run in runs:
+        run.end_others(())
+        run.finish()
+    return EmissionReport([run.report for run in runs])
+
+
 @dataclass(frozen=True, slots=True)
 class _Delivery:
     """Events of one job, in order, and what its receiver has of it then: nothing, if its run is over."""

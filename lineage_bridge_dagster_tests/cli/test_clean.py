@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from dagster import DagsterInstance
 
+from lineage_bridge_dagster.assets.lineage_events import SentOfInstance
 from lineage_bridge_dagster.cli.main import main
+from lineage_bridge_dagster.openlineage.emission import emit
+from lineage_bridge_dagster.openlineage.receivers import receivers
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.cli.conftest import run
+from lineage_bridge_dagster_tests.openlineage.collector import collecting, configure_nothing
+from lineage_bridge_dagster_tests.openlineage.test_events import shop
 
 
 @pytest.fixture
@@ -78,3 +84,31 @@ def test_a_person_who_agrees_is_served(
 ) -> None:
     assert _at_a_terminal(monkeypatch, answer, *arguments).exit_code == 0
     assert not _has_lineage(pushed, "orders.v1")
+
+
+def test_runs_at_receivers_are_ended_by_what_the_instance_keeps(
+    pushed: Catalog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    configure_nothing(monkeypatch, tmp_path)
+    (home := tmp_path / "home").mkdir()
+    with collecting() as collector, DagsterInstance.local_temp(str(home)) as instance:
+        monkeypatch.setenv("DAGSTER_HOME", str(home))
+        monkeypatch.setenv("OPENLINEAGE_URL", collector.url)
+        [receiver] = receivers()
+        assert emit(shop().discovery(), [receiver], SentOfInstance(instance, "eu")).ok
+        before = len(collector.requests)
+        assert run("clean", "--component", "eu", "--table", f"{CLUSTER}.orders.v1").exit_code == 0
+        dry = run("clean", "--component", "eu", "--dry-run")
+        assert "3 would be sent" in dry.stderr
+        assert len(collector.requests) == before
+        result = run("clean", "--component", "eu", "--json")
+        assert (result.exit_code, json.loads(result.stdout)["counts"]["updated"]) == (0, 1)
+        assert f"Ends of runs for default_http ({collector.url}): 3 sent" in result.stderr
+        ends = [event["eventType"] for _, _, event in collector.requests[before:]]
+        assert ends == ["ABORT"] * 3
+        # A receiver that is down is a failure, and what it lacks is kept.
+        assert emit(shop().discovery(), receivers(), SentOfInstance(instance, "eu")).ok
+        collector.statuses = [401] * 9
+        assert run("clean", "--component", "eu").exit_code == 1
+        collector.statuses = []
+        assert "3 sent" in run("clean", "--component", "eu").stderr

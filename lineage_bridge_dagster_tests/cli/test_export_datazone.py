@@ -47,6 +47,8 @@ def test_command_posts_once_and_tells_what_is_linked(service: DataZoneService) -
     )
     second = run(service, *command)
     assert second.stdout == f"DataZone domain {DOMAIN}: 0 sent, 4 unchanged\n"
+    ended = run(service, "export", "datazone", "--sent", "posted.json", "--end")
+    assert (ended.exit_code, ended.stdout) == (0, f"DataZone domain {DOMAIN}: 3 sent, 0 unchanged\n")
 
 
 def test_command_that_may_not_post_fails_and_says_what_to_do(service: DataZoneService) -> None:

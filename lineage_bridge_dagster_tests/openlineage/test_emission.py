@@ -16,6 +16,7 @@ from lineage_bridge_dagster.openlineage.emission import (
     EventRefused,
     ReceiverDown,
     emit,
+    end_all,
 )
 from lineage_bridge_dagster.openlineage.events import Event
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
@@ -246,3 +247,21 @@ def test_file_of_sent_events_that_is_none_is_refused(tmp_path: Path) -> None:
     path.write_text("[1]")
     with pytest.raises(ConfigurationError, match="does not tell which events were sent"):
         SentFile(path)
+
+
+def test_the_end_of_all_ends_what_runs_and_forgets_it(kept: SentFile) -> None:
+    receiver, down = FakeReceiver(), FakeReceiver("down")
+    assert end_all([receiver], kept).receivers[0].sent == 0
+    emit(shop().discovery(), [receiver, down], kept)
+    receiver.taken()
+    assert end_all([receiver], kept, dry_run=True).receivers[0].sent == 3
+    assert receiver.taken() == []
+    down.lost = True
+    report = end_all([receiver, down], kept)
+    assert [each.ok for each in report.receivers] == [True, False]
+    # What a statement that has ended sent is over already.
+    assert receiver.taken() == [(name, "ABORT") for name, kind in FIRST if kind == "RUNNING"]
+    assert (len(kept.read("a")), len(kept.read("down"))) == (0, 3)
+    # Nothing is left to end, and what is sent from now on is new.
+    assert end_all([receiver], kept).receivers[0].sent == 0
+    assert emit(shop().discovery(), [receiver], kept).receivers[0].sent == 4

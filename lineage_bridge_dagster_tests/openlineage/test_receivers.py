@@ -242,10 +242,14 @@ def test_command_sends_what_the_file_lacks(
         (["--dry-run"], "4 would be sent, 0 unchanged"),
         ([], "4 sent, 0 unchanged"),
         ([], "0 sent, 4 unchanged"),
+        (["--end", "--dry-run"], "3 would be sent"),
+        (["--end"], "3 sent"),
+        ([], "4 sent, 0 unchanged"),
     ):
         result = CliRunner().invoke(openlineage, [*command, *arguments])
         assert (result.exit_code, line in result.output) == (0, True), result.output
-    assert len(collector.requests) == 4
+    assert len(collector.requests) == 4 + 3 + 4
+    assert CliRunner().invoke(openlineage, ["--send", "--end"]).exit_code == 2
     monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("OPENLINEAGE__TRANSPORT__RETRY", '{"total": 0}')
     assert CliRunner().invoke(openlineage, ["--graph", str(graph), "--send", "-o", "x"]).exit_code == 2
