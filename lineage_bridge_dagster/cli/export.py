@@ -68,8 +68,6 @@ def openlineage(
       OPENLINEAGE_URL=http://localhost:5000 lineage-bridge export openlineage --send --sent sent.json
       lineage-bridge export openlineage --send --sent sent.json --end
     """
-    import json
-
     if output and send:
         raise click.UsageError("--send writes no file: leave out -o.")
     if (dry_run or sent) and not send:
@@ -80,12 +78,12 @@ def openlineage(
         _end(receivers(), dry_run, sent)
         return
     from lineage_bridge_dagster.lineage.sql_policy import limited
-    from lineage_bridge_dagster.openlineage.events import events
+    from lineage_bridge_dagster.openlineage.events import events, utf8_json
     from lineage_bridge_dagster.settings import Settings
 
     # A file may have been written with another setting.
     discovery = limited(load_or_discover(graph), Settings.from_env(groups=["push"]).push.sql)
-    lines = (json.dumps(event, ensure_ascii=False) for event in events(discovery, account=account))
+    lines = (utf8_json(event).decode() for event in events(discovery, account=account))
     if send:
         from lineage_bridge_dagster.openlineage.receivers import receivers
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from lineage_bridge_dagster.config.aws_partitions import glue_arn
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.openlineage.events import utf8_json
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 
 MAX_EVENT_BYTES = 300_000
@@ -84,12 +85,12 @@ def prepared(event: Event) -> PreparedEvent:
     }
     job = OpenLineageName(event["job"]["namespace"], event["job"]["name"])
     left_out: list[str] = []
-    body = _json(event)
+    body = utf8_json(event)
     for what, (part, facet) in _STEPS.items():
         if len(body) <= MAX_EVENT_BYTES:
             break
         event = _without(event, part, facet)
-        if len(shorter := _json(event)) < len(body):
+        if len(shorter := utf8_json(event)) < len(body):
             left_out.append(what)
             body = shorter
     if len(body) > MAX_EVENT_BYTES:
@@ -114,10 +115,10 @@ _STEPS: Mapping[str, tuple[str, str]] = {
 
 
 def _linked(dataset: Dataset) -> dict[str, Any]:
-    """The dataset in the name that links it, with the names in its columns' lineage."""
+    """The dataset in the name that links it, with the names of what it is made of."""
     facets = dict(dataset.get("facets") or {})
-    if lineage := facets.get("columnLineage"):
-        facets["columnLineage"] = _renamed_inputs(lineage)
+    for name in {"columnLineage", "lineage"} & facets.keys():
+        facets[name] = _renamed_inputs(facets[name])
     return {**_renamed(dataset), **({"facets": facets} if facets else {})}
 
 
@@ -145,7 +146,3 @@ def _without(event: Event, part: str, facet: str) -> dict[str, Any]:
 
     found = event[part]
     return {**event, part: list(map(stripped, found)) if isinstance(found, list) else stripped(found)}
-
-
-def _json(event: Event) -> bytes:
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()

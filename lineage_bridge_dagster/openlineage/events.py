@@ -83,6 +83,11 @@ def process_events(
     return _Events(discovery, account).upstream_of(tables)
 
 
+def utf8_json(event: Mapping[str, Any]) -> bytes:
+    """The event as JSON on one line; half of a surrogate pair, which is not UTF-8, is a question mark."""
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
 def end_of_run(job: OpenLineageName, run_id: str, kind: str, time: str) -> Event:
     """The event that ends a run, of which its receiver has all else."""
     return {

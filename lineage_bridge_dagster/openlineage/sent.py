@@ -91,7 +91,10 @@ class SentFile:
 
 def shard_of(job: OpenLineageName) -> int:
     """The shard that a job is kept in."""
-    return int.from_bytes(hashlib.sha256("\0".join(job).encode()).digest()[:4], "big") % SHARDS
+    return (
+        int.from_bytes(hashlib.sha256("\0".join(job).encode("utf-8", "surrogatepass")).digest()[:4], "big")
+        % SHARDS
+    )
 
 
 def jobs_text(jobs: Mapping[OpenLineageName, Sent]) -> str:

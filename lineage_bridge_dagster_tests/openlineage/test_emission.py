@@ -22,7 +22,7 @@ from lineage_bridge_dagster.openlineage.events import Event
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.openlineage.sent import NothingKept, SentFile
 from lineage_bridge_dagster_tests.assets.world import EAST, World, world
-from lineage_bridge_dagster_tests.openlineage.test_events import problems, set_attributes, shop
+from lineage_bridge_dagster_tests.openlineage.test_events import halves, problems, set_attributes, shop
 
 
 class FakeReceiver:
@@ -265,3 +265,9 @@ def test_the_end_of_all_ends_what_runs_and_forgets_it(kept: SentFile) -> None:
     # Nothing is left to end, and what is sent from now on is new.
     assert end_all([receiver], kept).receivers[0].sent == 0
     assert emit(shop().discovery(), [receiver], kept).receivers[0].sent == 4
+
+
+def test_names_that_are_no_utf8_are_kept_too(tmp_path: Path) -> None:
+    discovery, path = halves().discovery(), tmp_path / "sent.json"
+    assert emit(discovery, [FakeReceiver()], SentFile(path)).receivers[0].sent == 1
+    assert emit(discovery, [FakeReceiver()], SentFile(path)).receivers[0].unchanged == 1

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry, Resource
 
 from lineage_bridge_dagster.cli.export import openlineage
+from lineage_bridge_dagster.datazone.events import MAX_EVENT_BYTES, prepared
 from lineage_bridge_dagster.lineage.columns import (
     COLUMN_LINEAGE,
     Column,
@@ -25,7 +26,8 @@ from lineage_bridge_dagster.lineage.columns import (
 )
 from lineage_bridge_dagster.lineage.graph_json import dump
 from lineage_bridge_dagster.lineage.model import EdgeType
-from lineage_bridge_dagster.openlineage.events import events
+from lineage_bridge_dagster.openlineage.events import events, utf8_json
+from lineage_bridge_dagster.openlineage.incoming.parsing import parse_event
 from lineage_bridge_dagster.openlineage.names import split_name
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, WEST, World, world
 from lineage_bridge_dagster_tests.conftest import shared
@@ -81,6 +83,61 @@ def shop() -> World:
     return w
 
 
+#: Names that something may have, though some of them not everywhere.
+STRANGE = (
+    *("a b", " lead", "a/b//c", "a:b", "a?b=c&d#e", "a%20b", "a;b,c=d", "..", "*", "a@b", "user:pw@host"),
+    *(
+        'q"uote',
+        "back\\slash",
+        "tab\tx",
+        "new\nline",
+        "nul\x00x",
+        "{x}[y]<z>",
+        "ünïcödé",
+        "表😀",
+        "İﬁ",
+        "\u202eabc",
+    ),
+    *("a\u2029b", "x" * 2_000),
+)
+_SYSTEMS = (
+    "postgres://pg:5432/",
+    "s3://b/",
+    "bigquery:",
+    "file:/",
+    "",
+    "arn:aws:glue:r:1/table/",
+    "https://x/?",
+)
+
+
+def strange() -> World:
+    """Strange names of everything, nested columns, none, 5,000 of them, and a statement of a megabyte."""
+    w = World()
+    for number, name in enumerate((*STRANGE, "long")):
+        source, topic, copy = (
+            w.dataset(f"{_SYSTEMS[number % len(_SYSTEMS)]}{name}"),
+            w.topic(EAST, name),
+            w.topic(WEST, name),
+        )
+        connector = w.connector(EAST, name, name)
+        w.edge(source, connector, EdgeType.CONSUMES)
+        w.edge(connector, topic, EdgeType.PRODUCES)
+        job = w.statement(name, f"INSERT INTO `{name}` SELECT 1", [topic], [copy])
+        nested = {"name": name, "type": "struct<a:map<string,array<int>>,b:struct<c:int>>"}
+        set_attributes(
+            w, topic, schema_fields=[nested, {"name": "m", "type": "map<string,int>"}], tags=[name]
+        )
+        flow = ColumnFlow(Column(copy, name), (ColumnInput(Column(topic, f"{name}.b.c"), How.EXPRESSION),))
+        uses = [ColumnUses(copy, None, role, (Column(topic, name),)) for role in ("filter", "unheard of")]
+        set_attributes(w, job, **{COLUMN_LINEAGE: to_attribute([flow], uses=uses)[0]}, owners=[name])
+        set_attributes(w, w.glue(EAST, name), description=name, columns=[])
+    many = [{"name": f"c{number}", "type": "int"} for number in range(5_000)]
+    set_attributes(w, topic, schema_fields=many)
+    set_attributes(w, job, sql="SELECT " + "x, " * 350_000 + "y FROM t")
+    return w
+
+
 def set_attributes(w: World, node_id: str, **attributes: Any) -> None:
     w.graph.nodes[node_id] = w.graph.nodes[node_id].with_attributes(**attributes)
 
@@ -89,11 +146,16 @@ def by_job(w: World) -> dict[str, dict[str, Any]]:
     return {event["job"]["name"]: event for event in events(w.discovery(), account="123456789012")}
 
 
-@pytest.mark.parametrize("build", [shop, world])
+@pytest.mark.parametrize("build", [shop, world, strange])
 def test_every_event_is_valid_by_the_official_schemas(build: Any) -> None:
     found = list(events(build().discovery()))
     assert found
     assert [problem for event in found for problem in problems(event)] == []
+    # What we send, we read: as one who shares a topic with us does.
+    assert all(
+        parse_event(json.loads(utf8_json(event))).outputs for event in found if event["job"]["name"].strip()
+    )
+    assert all(len(prepared(event).body) <= MAX_EVENT_BYTES for event in found)
 
 
 def test_each_process_has_an_event_with_its_inputs_and_output() -> None:
@@ -260,3 +322,16 @@ def test_command_writes_an_event_a_line_with_redacted_sql(tmp_path: Path) -> Non
     found = {event["job"]["name"]: event for event in map(json.loads, output.read_text().splitlines())}
     assert list(found) == ["cdc", "cleaning", "tableflow.clean", "mirror.clean"]
     assert found["cleaning"]["job"]["facets"]["sql"]["query"].endswith("WHERE password = '****'")
+
+
+def test_half_of_a_surrogate_pair_is_a_question_mark_where_utf8_is_written() -> None:
+    [event] = events(halves().discovery())
+    assert json.loads(utf8_json(event))["job"]["name"] == "?"
+    assert b'"a?"' in prepared(event).body
+
+
+def halves() -> World:
+    """A connector and a topic with halves of surrogate pairs in their names."""
+    w = World()
+    w.edge(w.connector(EAST, "\ud800", "x"), w.topic(EAST, "a\udc00"), EdgeType.PRODUCES)
+    return w

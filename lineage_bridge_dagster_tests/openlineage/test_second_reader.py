@@ -17,7 +17,7 @@ from lineage_bridge_dagster.openlineage.receivers import receivers
 from lineage_bridge_dagster.openlineage.sent import NothingKept
 from lineage_bridge_dagster_tests.assets.world import World, world
 from lineage_bridge_dagster_tests.openlineage.collector import configure_nothing
-from lineage_bridge_dagster_tests.openlineage.test_events import shop
+from lineage_bridge_dagster_tests.openlineage.test_events import shop, strange
 
 #: In the same group as Flink's parser, so that one worker has both JVMs.
 pytestmark = pytest.mark.xdist_group("flink")
@@ -32,12 +32,12 @@ _OF_PYSPARK = (
 def reader() -> Iterator[Any]:
     """`io.openlineage.client.OpenLineageClientUtils`, which receivers in Java read events with."""
     classpath = [*jars.ensure("openlineage"), *jars.pyspark_jars(*_OF_PYSPARK)]
-    jvm = JvmGateway("OpenLineage's client", jars.java(), classpath, ["-Xmx64m"])
+    jvm = JvmGateway("OpenLineage's client", jars.java(), classpath, ["-Xmx128m"])
     yield jvm.jvm.io.openlineage.client.OpenLineageClientUtils
     jvm.close()
 
 
-@pytest.mark.parametrize("build", [shop, world])
+@pytest.mark.parametrize("build", [shop, world, strange])
 def test_events_come_back_as_they_were_written(reader: Any, build: Callable[[], World]) -> None:
     written = list(events(build().discovery(), account="123456789012"))
     read = [json.loads(reader.toJson(reader.runEventFromJson(json.dumps(event)))) for event in written]
