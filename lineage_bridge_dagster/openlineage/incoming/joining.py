@@ -22,6 +22,7 @@ from lineage_bridge_dagster.openlineage.incoming.spelling import (
     is_storage,
     names_this_machine,
     spellings,
+    without_workspace,
 )
 from lineage_bridge_dagster.openlineage.names import OpenLineageName, kafka_namespaces
 
@@ -39,6 +40,8 @@ _ATHENA = re.compile(
     r"awsathena://(?:athena\.)?(?P<region>[\w-]+)\.[\w.-]+(?::\d+)?/awsdatacatalog\.(?P<database>[^.]+)\.(?P<table>.+)",
     re.IGNORECASE,
 )
+#: How the names of buckets end that each hold one table of S3 Tables.
+_OF_ONE_TABLE = "--table-s3"
 #: The folders of an Iceberg table that are its own.
 _ICEBERG_FOLDERS = ("metadata", "data")
 
@@ -106,7 +109,8 @@ class DatasetJoin:
             if (below := self._below(dataset)) is not None:
                 return below
         # Two producers that name a table by its location and by its catalog's name meet in the latter.
-        dataset = next((each for each in datasets if each.startswith("arn:")), datasets[0])
+        whole = (each for each in datasets if each.startswith("arn:") and ":/table/" not in each)
+        dataset = next(whole, datasets[0])
         return Joined(external_dataset_id(dataset), dataset, problem=problem)
 
     def _index(self, node: Node) -> None:
@@ -128,14 +132,16 @@ class DatasetJoin:
             case DatasetNode():
                 self._exact[node.qualified_name] = node.node_id
                 self._folded[folded(node.qualified_name)].add(node.node_id)
+                if name := without_workspace(node.qualified_name):
+                    self._folded[name].add(node.node_id)
                 if is_storage(folded(node.qualified_name)):
                     self._locate(node.qualified_name, 3, node.node_id, iceberg=False)
 
     def _locate(self, location: str, rank: int, node_id: str, iceberg: bool) -> None:
         """Note what is at a location; of several, the table of a catalog is what others read."""
         place = folded(location) if "://" in location else ""
-        # Not a whole bucket: everything in it would be the table.
-        if "/" in place.partition("://")[2]:
+        # Not a whole bucket: everything in it would be the table, as it is in one that S3 Tables made for it.
+        if "/" in place.partition("://")[2] or place.endswith(_OF_ONE_TABLE):
             self._locations[place] = min(
                 self._locations.get(place, (rank, node_id, iceberg)), (rank, node_id, iceberg)
             )
@@ -220,5 +226,5 @@ def _folders_above(path: str) -> Iterator[tuple[str, str]]:
     """The folders above a path, the nearest first, each with the name of the folder below it on the way."""
     scheme, separator, rest = path.partition("://")
     parts = rest.split("/")
-    for length in range(len(parts) - 1, 1, -1):
+    for length in range(len(parts) - 1, 0, -1):
         yield scheme + separator + "/".join(parts[:length]), parts[length]

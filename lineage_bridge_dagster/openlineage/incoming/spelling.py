@@ -11,6 +11,7 @@ import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 
+from lineage_bridge_dagster.config.glue_iceberg import region_of
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 
 _SCHEMES: Mapping[str, str] = {
@@ -36,6 +37,12 @@ _DATABASES = frozenset({*_CASELESS, "postgres", "mysql", "clickhouse", "cassandr
 _REDSHIFT = re.compile(
     r"(?P<cluster>[^.]+)\.[^.]+\.(?P<region>[a-z0-9-]+)\.redshift(?:-serverless)?\.amazonaws\.com"
 )
+#: An account of Snowflake as an address, and what OpenLineage's clients add to the locator of one: its cloud,
+#: and the region that they take for the default one.
+_SNOWFLAKE = re.compile(r"(?:\.privatelink)?\.snowflakecomputing\.(?:com|cn)$")
+_LOCATED = re.compile(r"(?<!^)(?:\.us-west-[12])?(?:\.aws)?$")
+#: What Spark's events on Databricks write before a table, without the address of the workspace.
+_UNITY = "unity-catalog:"
 _QUOTES = re.compile(r"[\"`\[\]]")
 _ARN = re.compile(r"arn:aws[\w-]*:glue:(?P<region>[\w-]+):(?P<account>\d*)(?::table)?", re.IGNORECASE)
 _AWS_GLUE = re.compile(r"awsglue://.*?(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)?[:./]*(?P<account>\d{12})?/?")
@@ -51,8 +58,8 @@ def spellings(name: OpenLineageName, ports: Mapping[str, str]) -> Iterator[str]:
     """
     namespace, local = name
     namespace = namespace.removeprefix("jdbc:")
-    if (glue := _glue(namespace, local)) is not None:
-        yield glue
+    if (arn := _glue(namespace)) is not None:
+        yield from _tables_of_glue(arn, local)
         return
     scheme, separator, rest = namespace.partition("://")
     if not separator:
@@ -68,12 +75,20 @@ def spellings(name: OpenLineageName, ports: Mapping[str, str]) -> Iterator[str]:
         yield f"{scheme}://{authority}/{whole}".rstrip("/")
         return
     local = _QUOTES.sub("", local).lstrip("/") if scheme != "kafka" else local
+    if scheme == "mssql" and local.count(".") >= 2:
+        # A named instance of SQL Server, which the port implies.
+        path = ""
     if path and scheme in _DATABASES:
         local = local if local.startswith(f"{path}.") else f"{path}.{local}"
     elif path:
         local = f"{path}/{local}"
     for host in authority.split(",") if authority else ("",):
         yield f"{scheme}://{_with_port(host.strip().lower(), ports.get(scheme, ''))}/{local}"
+    if (region := region_of(namespace)) is not None:
+        # Glue's own REST catalog, of an account that the address does not tell.
+        yield from _tables_of_glue(f"arn:aws:glue:{region}:", local.rpartition("/")[2])
+    elif scheme in ("http", "https"):
+        yield f"iceberg://{authority.lower()}/{local.rpartition('/')[2]}"
 
 
 def folded(dataset: str) -> str:
@@ -81,28 +96,39 @@ def folded(dataset: str) -> str:
 
     >>> folded("snowflake://ACME-EU.snowflakecomputing.com/SALES.PUBLIC.ORDERS")
     'snowflake://acme-eu/sales.public.orders'
+    >>> folded("snowflake://XY12345.us-west-1.aws/a.b.c"), folded("snowflake://xy12345.eu-central-1/a.b.c")
+    ('snowflake://xy12345/a.b.c', 'snowflake://xy12345.eu-central-1/a.b.c')
     >>> folded("postgres://pg:5432/shop.orders")
     'postgres://pg:5432/shop.public.orders'
     """
     scheme, separator, rest = dataset.partition("://")
     if not separator:
-        return dataset.lower() if dataset.startswith("arn:") else dataset
+        return dataset.lower() if dataset.startswith(("arn:", _UNITY)) else dataset
     scheme = _SCHEMES.get(scheme.lower(), scheme.lower())
     if scheme in STORAGE:
         return f"{scheme}://{rest.rstrip('/')}"
     authority, slash, local = rest.partition("/")
     authority = authority.lower()
     if scheme == "snowflake":
-        authority = authority.removesuffix(".snowflakecomputing.com").replace("_", "-")
+        authority = _LOCATED.sub("", _SNOWFLAKE.sub("", authority)).replace("_", "-")
     elif scheme == "redshift":
         host, _, port = authority.partition(":")
         found = _REDSHIFT.fullmatch(host)
         authority = f"{found['cluster']}.{found['region']}:{port}" if found else authority
+    elif scheme == "iceberg":
+        # Who reads through a REST catalog tells its address, and not which warehouse of it.
+        local = local.rpartition("/")[2]
     local = local.lower() if scheme in _CASELESS else local
     parts = local.split(".")
     if scheme in _DEFAULT_SCHEMAS and len(parts) == 2:
         local = f"{parts[0]}.{_DEFAULT_SCHEMAS[scheme]}.{parts[1]}"
     return f"{scheme}://{authority}{slash}{local}"
+
+
+def without_workspace(dataset: str) -> str:
+    """The folded name of a table of Unity Catalog where its workspace is not told; empty for any other."""
+    scheme, _, rest = dataset.partition("://")
+    return f"{_UNITY}{rest.partition('/')[2]}".lower() if scheme == "unitycatalog" else ""
 
 
 def is_storage(dataset: str) -> bool:
@@ -126,17 +152,28 @@ def _with_port(host: str, port: str) -> str:
     return f"{host}:{port}" if host and port and not _PORT.fullmatch(host) else host
 
 
-def _glue(namespace: str, local: str) -> str | None:
-    """`arn:aws:glue:{region}:{account}/table/{database}/{table}` of a table of Glue; None for any other.
+def _glue(namespace: str) -> str | None:
+    """The ARN of the catalog of Glue that a namespace means, in the form of the specification.
 
-    Both spellings of the ARN mean it: `...:{account}` with `table/db/t`, and `...:{account}:table` with
-    `db/t`; and so does that of any partition, since the region tells which.
+    Both spellings mean it: `...:{account}` before `table/db/t`, and `...:{account}:table` before `db/t`; so
+    does that of any partition, since the region tells which.
     """
-    table = local.removeprefix("table/")
     found = _ARN.fullmatch(namespace) or _AWS_GLUE.fullmatch(namespace)
     if found is None or not found["region"]:
         return None
-    database, separator, name = table.partition("/")
-    if not separator:
-        database, _, name = table.rpartition(".")
-    return f"arn:aws:glue:{found['region']}:{found['account'] or ''}/table/{database}/{name}".lower()
+    return f"arn:aws:glue:{found['region'].lower()}:{found['account'] or ''}"
+
+
+def _tables_of_glue(arn: str, local: str) -> Iterator[str]:
+    """The tables that a name may mean: it may have slashes for all dots, or dots alone."""
+    name = _QUOTES.sub("", local).removeprefix("table/").lower()
+    sign = "/" if "/" in name else "."
+    parts = name.split(sign)
+    if sign == "/":
+        yield f"{arn}/table/{name}"
+    splits = [(".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts))]
+    # What has dots alone is most likely `catalog.database.table`.
+    for database, table in reversed(splits):
+        yield f"{arn}/table/{database}/{table}"
+    if sign == "." and len(parts) == 3:
+        yield f"{arn}/table/{parts[1]}/{parts[2]}"

@@ -22,7 +22,14 @@ from lineage_bridge_dagster.openlineage.names import OpenLineageName, dataset_na
 
 ACCOUNT, OTHER, REGION = "123456789012", "999999999999", "eu-west-1"
 ARN = f"arn:aws:glue:{REGION}:{ACCOUNT}"
-PORTS = {"postgres": "5432", "mysql": "3306", "mssql": "1433", "oracle": "1521", "kafka": "9092"}
+PORTS = {
+    "postgres": "5432",
+    "mysql": "3306",
+    "mssql": "1433",
+    "oracle": "1521",
+    "kafka": "9092",
+    "cassandra": "9042",
+}
 
 
 def topic(cluster: str, name: str, servers: str) -> Node:
@@ -82,6 +89,21 @@ NODES = [
     outside("s3://bucket/topics/orders"),
     outside("postgres://localhost:5432/shop.public.orders"),
     outside("kafka://self/clicks"),
+    # Below, what OpenLineage's own clients write otherwise.
+    glue("lkc-1", "orders.v1", ""),
+    IcebergTableNode(
+        node_id="s3tables",
+        qualified_name="y",
+        catalog="s3tables",
+        database="sales",
+        table_name="open",
+        storage_location="s3://63a8e430-6e0b--table-s3",
+    ),
+    outside("snowflake://xy12345/SALES.PUBLIC.T"),
+    outside("snowflake://xy12345.eu-central-1/SALES.PUBLIC.T"),
+    outside("iceberg://polaris.example/warehouse/sales.orders"),
+    outside("cassandra://c.example:9042/shop.orders"),
+    outside("unitycatalog://dbc.cloud.databricks.com/main.sales.orders"),
     outside("s3://whole"),
 ]
 JOIN = DatasetJoin(NODES, ports=PORTS, listed=["lkc-1", "own"])
@@ -140,7 +162,38 @@ def find(*names: str) -> Joined:
             "snowflake://acme-eu/SALES.PUBLIC.ORDERS",
             0.9,
         ),
+        ("snowflake://XY12345.us-west-1.aws sales.public.t", "snowflake://xy12345/SALES.PUBLIC.T", 0.9),
+        (
+            "snowflake://xy12345.eu-central-1.aws SALES.PUBLIC.T",
+            "snowflake://xy12345.eu-central-1/SALES.PUBLIC.T",
+            0.9,
+        ),
         ("bigquery acme.sales.orders", "bigquery:acme.sales.orders", 1),
+        # Iceberg's catalogs in Spark: slashes for dots, quotes, a bucket for each table, addresses.
+        (f"{ARN} table/`lkc-1`/`orders/v1`", "glue:lkc-1/orders.v1", 1),
+        (f"{ARN} table/lkc-1/orders/v1", "glue:lkc-1/orders.v1", 1),
+        (f"https://glue.{REGION}.amazonaws.com/iceberg `lkc-1`.orders", "glue:lkc-1/orders", 1),
+        ("s3://63a8e430-6e0b--table-s3 /", "s3tables", 1),
+        ("s3://63a8e430-6e0b--table-s3 metadata/00001.metadata.json", "s3tables", 0.8),
+        (
+            "https://polaris.example/api/catalog sales.orders",
+            "iceberg://polaris.example/warehouse/sales.orders",
+            0.9,
+        ),
+        (f"{ARN} lkc-1.orders.v1", "glue:lkc-1/orders.v1", 1),
+        (f"{ARN} AwsDataCatalog.lkc-1.orders", "glue:lkc-1/orders", 1),
+        (f"https://glue.{REGION}.amazonaws.com/iceberg `lkc-1`.`orders.v1`", "glue:lkc-1/orders.v1", 1),
+        (
+            "unity-catalog main.sales.Orders",
+            "unitycatalog://dbc.cloud.databricks.com/main.sales.orders",
+            0.9,
+        ),
+        ("cassandra://c.example shop.orders", "cassandra://c.example:9042/shop.orders", 1),
+        (
+            "sqlserver://sql.example/MYINSTANCE shop.dbo.orders",
+            "mssql://sql.example:1433/Shop.dbo.Orders",
+            0.9,
+        ),
         (
             "redshift://dw.eu-west-1:5439 dev.public.T",
             "redshift://dw.abc123.eu-west-1.redshift.amazonaws.com:5439/dev.public.t",
@@ -197,6 +250,8 @@ def test_other_names_are_tried_after_the_name() -> None:
     assert other_server.node_id == "confluent:kafka_topic:env:own/orders"
     assert find("s3://elsewhere/x y", f"{ARN} table/lkc-1/orders").node_id == "glue:lkc-1/orders"
     assert find("s3://bucket raw/x", f"{ARN} table/lkc-1/orders").node_id == "glue:lkc-1/orders"
+    bucket = "arn:aws:s3tables:eu-central-1:557690578487:bucket/metrics"
+    assert find(f"{bucket} spark.sales.open", "s3://63a8e430-6e0b--table-s3 /").node_id == "s3tables"
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.node_id)
