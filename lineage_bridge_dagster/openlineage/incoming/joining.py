@@ -19,6 +19,7 @@ from lineage_bridge_dagster.lineage.nodes import (
 )
 from lineage_bridge_dagster.openlineage.incoming.spelling import (
     folded,
+    is_catalogs_own,
     is_storage,
     names_this_machine,
     spellings,
@@ -99,6 +100,8 @@ class DatasetJoin:
             for dataset in spellings(name, self._ports):
                 if dataset.startswith("kafka://") and name.name != own:
                     # A table's name in Flink: different jobs use it for different topics.
+                    continue
+                if datasets and is_catalogs_own(datasets[0], dataset):
                     continue
                 found = self._find(dataset)
                 if found.node_id:

@@ -34,6 +34,8 @@ _CASELESS = frozenset(
 _DEFAULT_SCHEMAS: Mapping[str, str] = {"postgres": "public", "redshift": "public", "mssql": "dbo"}
 #: Databases whose namespace may have the database as its path.
 _DATABASES = frozenset({*_CASELESS, "postgres", "mysql", "clickhouse", "cassandra", "crate", "mongodb"})
+#: Those whose tables may be files that others read, too.
+_OVER_FILES = frozenset({"awsathena", "hive", "redshift", "snowflake", "trino", "unitycatalog"})
 _REDSHIFT = re.compile(
     r"(?P<cluster>[^.]+)\.[^.]+\.(?P<region>[a-z0-9-]+)\.redshift(?:-serverless)?\.amazonaws\.com"
 )
@@ -47,6 +49,8 @@ _QUOTES = re.compile(r"[\"`\[\]]")
 _ARN = re.compile(r"arn:aws[\w-]*:glue:(?P<region>[\w-]+):(?P<account>\d*)(?::table)?", re.IGNORECASE)
 _AWS_GLUE = re.compile(r"awsglue://.*?(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)?[:./]*(?P<account>\d{12})?/?")
 _PORT = re.compile(r".*:(?P<port>\d+)")
+#: How clients write a port that they do not know.
+_NO_PORT = re.compile(r":(?:none|null|-1)?$")
 
 
 def spellings(name: OpenLineageName, ports: Mapping[str, str]) -> Iterator[str]:
@@ -136,6 +140,14 @@ def is_storage(dataset: str) -> bool:
     return dataset.partition(":")[0] in STORAGE
 
 
+def is_catalogs_own(dataset: str, other: str) -> bool:
+    """Whether another name of files only tells in which database their catalog keeps them.
+
+    Spark's events name that of a JDBC catalog of Iceberg, which has no such table.
+    """
+    return is_storage(folded(dataset)) and other.partition("://")[0] in _DATABASES - _OVER_FILES
+
+
 def names_this_machine(dataset: str) -> bool:
     """Whether a dataset's host is a loopback address: it means another machine to each producer."""
     authority = dataset.partition("://")[2].partition("/")[0].rsplit("@", 1)[-1]
@@ -149,6 +161,7 @@ def names_this_machine(dataset: str) -> bool:
 
 
 def _with_port(host: str, port: str) -> str:
+    host = _NO_PORT.sub("", host)
     return f"{host}:{port}" if host and port and not _PORT.fullmatch(host) else host
 
 

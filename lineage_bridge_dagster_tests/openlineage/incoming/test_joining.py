@@ -143,6 +143,8 @@ def find(*names: str) -> Joined:
         ("iceberg://lake a.b.t", "rest", 1),
         ("postgres://pg.example:5432 shop.public.orders", "postgres://pg.example:5432/shop.public.orders", 1),
         ("postgresql://PG.example shop.public.orders", "postgres://pg.example:5432/shop.public.orders", 1),
+        ("postgres://pg.example:None shop.public.orders", "postgres://pg.example:5432/shop.public.orders", 1),
+        ("kafka://pkc-1.eu.confluent.cloud:-1 orders", "confluent:kafka_topic:env:lkc-1/orders", 1),
         ("postgres://pg.example:5432/shop public.orders", "postgres://pg.example:5432/shop.public.orders", 1),
         (
             'postgres://pg.example:5432 shop."public"."orders"',
@@ -233,6 +235,8 @@ def test_a_name_finds_its_node(name: str, node: str, confidence: float) -> None:
         # A table's name in Flink is that job's own.
         (["kafka://new:9092 a", "kafka://pkc-1.eu.confluent.cloud:9092 orders"], "kafka://new:9092/a", ""),
         (["s3://x a/b", f"{ARN} table/db/new"], f"{ARN}/table/db/new", ""),
+        # The database of a JDBC catalog holds no such table.
+        (["s3://x a/b", "postgres://pg.example:5432 shop.orders"], "s3://x/a/b", ""),
     ],
 )
 def test_what_joins_to_nothing_is_a_dataset_named_as_it_came(
