@@ -88,12 +88,13 @@ class CheckOutcome:
         )
 
 
-def in_sync(result: TableResult | None, catalog: str = "") -> CheckOutcome:
+def in_sync(result: TableResult | None, catalog: str = "", forms: TableResult | None = None) -> CheckOutcome:
     """Judge whether a table holds the lineage that a push would write, by the result of a dry run.
 
     Args:
         result: What the dry run found for the table.
         catalog: The name of its catalog, if that is not Glue.
+        forms: What it found for the table's asset in Glue's business context, if that takes lineage.
     """
     where = f"The catalog {catalog}" if catalog else "Glue"
     if result is None:
@@ -101,6 +102,16 @@ def in_sync(result: TableResult | None, catalog: str = "") -> CheckOutcome:
             False, "The table was not compared.", "Run the `refresh` job, then this check again."
         )
     match result.status:
+        case PushStatus.UNCHANGED if forms is not None and forms.status is PushStatus.UPDATED:
+            lines = [line for line in forms.diff if line[:1] in ("+", "-")]
+            return CheckOutcome(
+                False,
+                "Glue has this table's current lineage, and its business context does not: a push would "
+                f"change {len(lines)} lines.",
+                "Materialize this asset, or run the `push` job.",
+                header=("", "in the forms (-) and wanted (+)"),
+                rows=[(line[:1], line[1:].strip()) for line in lines],
+            )
         case PushStatus.UNCHANGED:
             return CheckOutcome(True, f"{where} has this table's current lineage.")
         case PushStatus.UPDATED:

@@ -149,4 +149,10 @@ def compare_with_catalogs(
         for result in report.results
         if (node := nodes.get(result.table)) and isinstance(node, IcebergTableNode)
     }
-    return {result.table: in_sync(result, catalogs.get(result.table, "")) for result in report.results}
+    forms = report.business_context
+    return {
+        result.table: in_sync(
+            result, catalogs.get(result.table, ""), forms.result(result.table) if forms else None
+        )
+        for result in report.results
+    }

@@ -23,6 +23,8 @@ class PushMetadata(MetadataSet):
     result: JsonMetadataValue | None = None
     #: What each receiver of OpenLineage, and DataZone, has of the events upstream of the table.
     openlineage: str | None = None
+    #: What became of the forms on its asset in Glue's business context.
+    business_context: str | None = None
 
 
 class CommitMetadata(MetadataSet):

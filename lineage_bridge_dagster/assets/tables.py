@@ -81,6 +81,7 @@ def wanted_version(chain: Chain, settings: PushSettings) -> str:
     which nothing can be written has another version than after a push.
     """
     text = f"{chain_digest(chain, settings.sql)}:{settings.set_parameters}:{settings.set_description}"
+    text += ":business_context" if settings.business_context else ""
     for attribute in ("create_time", "table_uuid", "not_writable"):
         if value := chain.table.text(attribute):
             text += f":{value}"
@@ -128,7 +129,7 @@ def materialize_tables(
             yield MaterializeResult(
                 asset_key=asset.key,
                 data_version=DataVersion(wanted_version(chain, settings)),
-                metadata=table_metadata(inventory, result, chain, settings, commits, events),
+                metadata=table_metadata(inventory, report, result, chain, settings, commits, events),
             )
         elif result.status is PushStatus.SKIPPED:
             # There is nothing to write to, or it is turned off: the asset's check tells, and the run goes on.
@@ -197,6 +198,7 @@ def push_failure(failed: Sequence[TableResult], counts: str) -> Failure:
 
 def table_metadata(
     inventory: Inventory,
+    report: PushReport,
     result: TableResult,
     chain: Chain,
     settings: PushSettings,
@@ -206,13 +208,22 @@ def table_metadata(
     """Return the metadata of a table after a push: the push, events, the last commit and the columns."""
     return {
         **_push_metadata(result, chain, settings),
-        **PushMetadata(openlineage=state_text(events, [hop.node.node_id for hop in chain.hops])),
+        **PushMetadata(
+            openlineage=state_text(events, [hop.node.node_id for hop in chain.hops]),
+            business_context=_forms_text(report, result.table),
+        ),
         **commit_metadata(commits.get(result.table)),
         **column_metadata(inventory, inventory.view.graph.nodes[result.table]),
     }
 
 
-def observation_metadata(result: TableResult) -> dict[str, Any]:
+def _forms_text(report: PushReport, table: str) -> str | None:
+    """Return what became of a table's forms in Glue's business context; None if it takes none."""
+    forms = report.business_context and report.business_context.result(table)
+    return forms.outcome if forms else None
+
+
+def observation_metadata(report: PushReport, result: TableResult) -> dict[str, Any]:
     """Return the metadata of a table that a push did not materialize: the outcome and what would change."""
     changes = [line for line in result.diff if line[:1] in ("+", "-")]
     return {
@@ -226,6 +237,7 @@ def observation_metadata(result: TableResult) -> dict[str, Any]:
             if changes
             else None,
             result=MetadataValue.json(_result(result)),
+            business_context=_forms_text(report, result.table),
         )
     }
 

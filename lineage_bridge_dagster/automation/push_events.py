@@ -59,7 +59,7 @@ def push_events(
             yield AssetObservation(
                 key_of[result.table],
                 description="A dry run: nothing was written." if report.dry_run else None,
-                metadata=observation_metadata(result),
+                metadata=observation_metadata(report, result),
             )
 
 
@@ -85,11 +85,16 @@ def _materializations(
     ]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
     wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}
+    forms = (
+        {each.table: each.status for each in report.business_context.results}
+        if report.business_context
+        else {}
+    )
     shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
     changed = [
         result
         for result in good
-        if result.status is PushStatus.UPDATED
+        if PushStatus.UPDATED in (result.status, forms.get(result.table))
         or shown[inventory.key_of[result.table]] != wanted[result.table]
     ]
     commits = last_commits(instance, context, [nodes[result.table] for result in changed])
@@ -100,7 +105,7 @@ def _materializations(
             tags[CONFIGURED_VERSION_TAG] = wanted[result.table]
         event = AssetMaterialization(
             inventory.key_of[result.table],
-            metadata=table_metadata(inventory, result, chain, settings, commits, events),
+            metadata=table_metadata(inventory, report, result, chain, settings, commits, events),
             tags=tags,
         )
         yield result.table, event

@@ -9,17 +9,19 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.business_context.business_context import BusinessContext
+from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.every_catalog import every_catalog
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.table_push import push_table
 from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
-from lineage_bridge_dagster.lineage.push_results import REMOVED, PushReport, TableResult
+from lineage_bridge_dagster.lineage.push_results import REMOVED, PushReport, PushStatus, TableResult
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -103,6 +105,40 @@ class Cleaning:
             results += sorted(run.results.values(), key=lambda result: (result.name, result.table))
             calls.update(catalog.calls)
         return PushReport(tuple(results), dry_run, dict(calls))
+
+
+def clean_forms(
+    client: GlueClient,
+    settings: PushSettings,
+    names: Collection[str] | None = None,
+    *,
+    dry_run: bool = False,
+    sleep: Callable[[float], None] = time.sleep,
+) -> PushReport:
+    """Take our forms out of Glue's business context, and our form types once no form is left.
+
+    Args:
+        client: A Glue client.
+        settings: As for a push.
+        names: The tables, as for `Cleaning.find`; None means all.
+        dry_run: Only find them.
+        sleep: Waits between attempts at one table, in seconds.
+
+    Returns:
+        A result for each table, and one of `*` if Glue could not be asked for form types or tables, or keeps
+        the form types.
+    """
+    context = BusinessContext(client, settings, sleep=sleep)
+    cleaning = Cleaning([context])
+    report = PushReport((), dry_run)
+    try:
+        report = cleaning.remove(cleaning.find(names), dry_run=dry_run)
+        if names is None and not dry_run and not report.failed:
+            context.assets.drop_form_types()
+    except CallError as error:
+        failed = TableResult("*", "*", "*", PushStatus.FAILED, error.message, error.hint)
+        return replace(report, results=(*report.results, failed))
+    return report
 
 
 def _remove(catalog: AnyCatalog, dry_run: bool, target: PushTarget, table: Any) -> TableResult:

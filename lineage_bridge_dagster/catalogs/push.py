@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.business_context.business_context import BusinessContext
 from lineage_bridge_dagster.catalogs.every_catalog import every_catalog
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
 from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, Wanted
@@ -29,6 +31,8 @@ from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
+logger = logging.getLogger(__name__)
+
 AnyCatalog = LineageCatalog[Any, Any, Any]
 
 
@@ -44,6 +48,9 @@ def push_tables(
 ) -> PushReport:
     """Push to the tables in Glue, then to those of REST catalogs. One that fails does not affect the others.
 
+    Last, if the settings say so, Glue's business context takes the lineage of its tables, too. What becomes
+    of that is only reported.
+
     Args:
         discovery: The graph, and the coverage that decides which lineage may be shortened or removed. Nothing
             is removed for a graph without coverage, such as one from a file.
@@ -56,7 +63,35 @@ def push_tables(
             the others, and with the result.
     """
     found = every_catalog(client, catalogs, settings)
-    return push_to(found, discovery, tables=tables, dry_run=dry_run, progress=progress)
+    report = push_to(found, discovery, tables=tables, dry_run=dry_run, progress=progress)
+    if not settings.business_context:
+        return report
+    return replace(report, business_context=_push_forms(discovery, client, settings, report))
+
+
+def _push_forms(
+    discovery: Discovery, client: GlueClient, settings: PushSettings, pushed: PushReport
+) -> PushReport:
+    """Push to the assets of the tables that were pushed to Glue and are there; errors are results."""
+    nodes = discovery.graph.nodes
+    results = [
+        result
+        for result in pushed.results
+        if result.status is not PushStatus.SKIPPED and isinstance(nodes.get(result.table), GlueTableNode)
+    ]
+    try:
+        context = BusinessContext(client, settings)
+        tables = [result.table for result in results]
+        return push_to([context], discovery, tables=tables, dry_run=pushed.dry_run)
+    except Exception as error:  # whatever it is, the push to the tables themselves is done
+        logger.exception("The push to Glue's business context failed")
+        return PushReport(
+            tuple(
+                TableResult(each.table, each.database, each.table_name, PushStatus.FAILED, repr(error))
+                for each in results
+            ),
+            pushed.dry_run,
+        )
 
 
 def push_to(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 
 import click
 
@@ -35,7 +36,8 @@ def clean(
 
     Everything else stays as it is, byte for byte. Without --table, every table of Glue and of the REST
     catalogs that carries our lineage is cleaned. Name a table of a REST catalog as
-    CATALOG.NAMESPACE.TABLE. Switch the sensor and the schedules off first, or they write the lineage again.
+    CATALOG.NAMESPACE.TABLE. With push.business_context on, our forms in Glue's business context go as well.
+    Switch the sensor and the schedules off first, or they write the lineage again.
 
     Receivers of OpenLineage and DataZone delete nothing. Without --table, and with DAGSTER_HOME set to the
     instance that keeps which runs are open there, these runs are ended.
@@ -50,7 +52,7 @@ def clean(
       lineage-bridge clean --table s3tables.sales.orders --dry-run
       lineage-bridge clean --yes --json | jq .counts
     """
-    from lineage_bridge_dagster.catalogs.clean import Cleaning
+    from lineage_bridge_dagster.catalogs.clean import Cleaning, clean_forms
     from lineage_bridge_dagster.catalogs.glue.client import glue_client
     from lineage_bridge_dagster.settings import Settings, with_owner
 
@@ -62,9 +64,11 @@ def clean(
     with err.status("Looking for lineage"):
         found = cleaning.find(tables or None)
     names = [name for here in found for name in here.names]
-    if names and not dry_run and not yes and sys.stdin.isatty():
+    forms = settings.push.business_context
+    if (names or forms) and not dry_run and not yes and sys.stdin.isatty():
         count = plural(len(names), "table")
-        question = f"Remove the lineage of {count} in {client.meta.region_name} ({first_few(names)})?"
+        also = ", and all of our forms in Glue's business context" if forms and not tables else ""
+        question = f"Remove the lineage of {count} in {client.meta.region_name} ({first_few(names)}){also}?"
         click.confirm(question, abort=True, err=True)
     with err.status("Cleaning") as status:
         report = cleaning.remove(
@@ -72,9 +76,12 @@ def clean(
             dry_run=dry_run,
             progress=lambda done, total, _result: status.update(f"Cleaning {done}/{total}"),
         )
+        if forms:
+            cleaned = clean_forms(client, with_owner(settings.push), tables or None, dry_run=dry_run)
+            report = replace(report, business_context=cleaned)
     ended = bool(tables) or _end_runs(component, dry_run)
     end_by_report(report, dry_run, as_json=as_json, sql=settings.push.sql)
-    if not ended:
+    if not ended or (report.business_context is not None and report.business_context.failed):
         raise SystemExit(EXIT_FAILED)
 
 

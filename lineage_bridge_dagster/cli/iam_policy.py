@@ -37,6 +37,7 @@ _PURPOSES = {
     "s3tables": "Tables of an S3 Tables bucket, through Glue's Iceberg endpoint.",
     "athena": "Queries of the tables and of their lineage.",
     "datazone": "Posts lineage to a DataZone domain.",
+    "business-context": "Attaches forms in Glue's business context (preview).",
     "doctor": "What else the doctor reads, to verify permissions, buckets and grants.",
     "tableflow-storage": "For the role that Confluent assumes: Tableflow's files in S3.",
     "tableflow-glue": "For the role that Confluent assumes: Tableflow's tables in Glue.",
@@ -113,9 +114,9 @@ def iam_policy(
     """Print the least IAM policy for what is configured; notes go to stderr.
 
     Options that name a purpose can be combined. Without one, the policy covers discovery and pushes, and the
-    lineage tables, the table bucket and the DataZone domain if they are configured. Account, region,
-    databases and buckets come from the options, the settings, the graph and the AWS identity. For what is
-    unknown, the policy has a placeholder such as <ACCOUNT>, which IAM refuses.
+    lineage tables, the table bucket, the DataZone domain and the business context if they are configured.
+    Account, region, databases and buckets come from the options, the settings, the graph and the AWS
+    identity. For what is unknown, the policy has a placeholder such as <ACCOUNT>, which IAM refuses.
 
     The tableflow-* policies are for a role that Confluent assumes. CloudFormation and Terraform create the
     role with its trust policy; for JSON, --trust prints the trust policy. Its principal and external id are
@@ -245,6 +246,8 @@ def _configured(scope: PolicyScope) -> list[Purpose]:
         found.append(Purpose.S3_TABLES)
     if scope.has_domain:
         found.append(Purpose.DATAZONE)
+    if scope.business_context:
+        found.append(Purpose.BUSINESS_CONTEXT)
     return found
 
 

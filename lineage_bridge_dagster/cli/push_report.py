@@ -26,6 +26,9 @@ def end_by_report(report: PushReport, dry_run: bool, *, as_json: bool, sql: str)
         click.echo(json.dumps(report.to_json(sql), ensure_ascii=False))
     else:
         _print_report(report, dry_run)
+        if report.business_context is not None:
+            click.echo("\nIn Glue's business context (preview):")
+            _print_report(report.business_context, dry_run)
     if report.failed:
         raise SystemExit(EXIT_FAILED)
 

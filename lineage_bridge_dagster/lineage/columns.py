@@ -258,6 +258,16 @@ class ColumnIndex:
                 flows.append(ColumnFlow(Column(table.node_id, name), (source,)))
         return flows
 
+    def topics_of(self, table: Node) -> list[Node]:
+        """The topics behind a catalog table, directly or through its Tableflow table; each once."""
+        found: dict[str, Node] = {}
+        for source in self._upstream.get(table.node_id, ()):
+            is_topic = self._graph.nodes[source].node_type == NodeType.KAFKA_TOPIC
+            for origin in [source] if is_topic else self._upstream.get(source, ()):
+                if (node := self._graph.nodes[origin]).node_type == NodeType.KAFKA_TOPIC:
+                    found[origin] = node
+        return list(found.values())
+
     def names(self, topic: Node) -> dict[str, None]:
         """The known columns of a topic: of its key, of its value, and those that processes write."""
         view = TopicNode.of(topic)

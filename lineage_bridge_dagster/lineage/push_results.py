@@ -67,6 +67,12 @@ class TableResult:
     def ok(self) -> bool:
         return self.status not in _NOT_OK
 
+    @property
+    def outcome(self) -> str:
+        """Status, reason and hint on one line."""
+        told = " ".join(filter(None, (self.reason, self.hint)))
+        return f"{self.status}: {told}" if told else str(self.status)
+
     def to_json(self, sql: str = "redacted") -> dict[str, Any]:
         """As JSON, with SQL shown as `sql` tells.
 
@@ -90,11 +96,17 @@ class TableResult:
 
 @dataclass(frozen=True, slots=True)
 class PushReport:
-    """The results of a push, and its calls to Glue by operation."""
+    """The results of a push, and its calls to Glue by operation.
+
+    Attributes:
+        business_context: Those of the same tables' assets in Glue's business context, which decide on nothing
+            here; None if it takes none.
+    """
 
     results: tuple[TableResult, ...] = ()
     dry_run: bool = False
     calls: Mapping[str, int] = field(default_factory=dict)
+    business_context: PushReport | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -120,6 +132,7 @@ class PushReport:
             "counts": self.counts,
             "calls": dict(self.calls),
             "tables": [result.to_json(sql) for result in self.results],
+            **({"business_context": self.business_context.to_json(sql)} if self.business_context else {}),
         }
 
 

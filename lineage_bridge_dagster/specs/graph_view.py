@@ -126,12 +126,7 @@ class GraphView:
 
     def topics_of(self, table: Node) -> list[Node]:
         """The topics behind a catalog table, directly or through its Tableflow table; each once."""
-        found: dict[str, Node] = {}
-        for source in self.sources(table):
-            for origin in [source] if source.node_type == NodeType.KAFKA_TOPIC else self.sources(source):
-                if origin.node_type == NodeType.KAFKA_TOPIC:
-                    found[origin.node_id] = origin
-        return list(found.values())
+        return self.columns.topics_of(table)
 
     def feeding_topics(self, table: Node) -> tuple[list[Node], list[Node]]:
         """The nearest topics upstream of a table, and the processes between them and the table."""

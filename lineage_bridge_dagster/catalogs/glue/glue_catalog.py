@@ -158,14 +158,14 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
         try:
             table = self._reader.table(place.database, place.table)
         except CallError as error:
-            return _failure(name, place, error)
+            return failed_result(name, place, error)
         if table is None:
             hint = "`lineage-bridge clean --dry-run` lists those with lineage."
             reason = f"Glue has no table {place.dotted}."
             return TableResult(name, place.database, place.table, PushStatus.FAILED, reason, hint)
         if not table.carries_lineage:
             return TableResult(name, place.database, place.table, PushStatus.UNCHANGED, NOT_OURS)
-        return _found(table), table
+        return found_target(table), table
 
     def find_all(self) -> Iterator[tuple[GlueTarget, GlueTable] | TableResult]:
         scan = scan_catalog(
@@ -175,9 +175,9 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
         )
         if scan.list_error is not None:
             raise scan.list_error
-        yield from ((_found(table), table) for table in scan.tables)
+        yield from ((found_target(table), table) for table in scan.tables)
         for database, error in scan.unread.items():
-            yield _failure(f"{database}.*", GluePlace(database, "*"), error)
+            yield failed_result(f"{database}.*", GluePlace(database, "*"), error)
 
 
 def _target(node: Node, region: str) -> GlueTarget | TableResult:
@@ -199,7 +199,7 @@ def _target(node: Node, region: str) -> GlueTarget | TableResult:
     return TableResult(node.node_id, database, name, PushStatus.REFUSED, reason)
 
 
-def _found(table: GlueTable) -> GlueTarget:
+def found_target(table: GlueTable) -> GlueTarget:
     """The target of a table that no discovery knows."""
     environment = pushed_environment(table)
     node = Node(
@@ -213,5 +213,5 @@ def _found(table: GlueTable) -> GlueTarget:
     return GlueTarget(node, table.place.folded)
 
 
-def _failure(name: str, place: GluePlace, error: CallError) -> TableResult:
+def failed_result(name: str, place: GluePlace, error: CallError) -> TableResult:
     return TableResult(name, place.database, place.table, PushStatus.FAILED, error.message, error.hint)

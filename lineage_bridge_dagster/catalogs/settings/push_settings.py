@@ -57,3 +57,9 @@ class PushSettings(BaseModel):
         description="Largest share of tables, from 0 to 1, whose lineage one push may remove.",
         examples=[0.1],
     )
+    business_context: bool = Field(
+        False,
+        description="Preview. After a push to Glue, also attach the lineage to the table's asset in Glue's "
+        "business context, as a form, and to each of its columns; false by default.",
+        examples=[False],
+    )

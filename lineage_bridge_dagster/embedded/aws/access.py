@@ -61,6 +61,8 @@ class AccessPolicies:
 def _resources(operation: str, request: Mapping[str, Any]) -> Iterable[str]:
     """The resources of a call, relative to the account's ARN: every ancestor of what it uses."""
     yield "catalog"
+    if operation.endswith(("Asset", "Assets", "FormType", "Attachment", "IterableForms")):
+        return
     if operation == "GetDatabases":
         yield "database/*"
         return

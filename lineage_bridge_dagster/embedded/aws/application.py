@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
 from lineage_bridge_dagster.embedded.aws.access import AccessPolicies
+from lineage_bridge_dagster.embedded.aws.business_context import BusinessAssets
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
@@ -55,6 +56,7 @@ class Application:
         faults: the injected faults.
         access: what each caller of Glue may do.
         table_buckets: S3 Tables, and the catalogs of Glue that mount it.
+        assets: Glue's business context.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Application:
         faults: Faults,
         access: AccessPolicies,
         table_buckets: TableBuckets,
+        assets: BusinessAssets,
     ) -> None:
         self.closed = False
         self._account_id = account_id
@@ -73,6 +76,7 @@ class Application:
         self._faults = faults
         self._access = access
         self._table_buckets = table_buckets
+        self._assets = assets
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._s3_writes = threading.Lock()
 
@@ -107,10 +111,9 @@ class Application:
             self._access.check(_signature(environ)[0], region, operation, _request(body))
             if len(body) > MAX_GLUE_REQUEST_BYTES:
                 raise AwsError("InvalidInputException", "Payload size of request exceeded limit")
-            if self._table_buckets.implements(operation):
-                return _send(start, 200, self._table_buckets.call(region, operation, _request(body)))
-            if self._glue.implements(operation):
-                return _send(start, 200, self._glue.call(region, operation, _request(body)))
+            for part in (self._table_buckets, self._glue, self._assets):
+                if part.implements(operation):
+                    return _send(start, 200, part.call(region, operation, _request(body)))
             with self._glue.lock:
                 return self._call_moto(environ, body, start)[1]
         method, service = environ["REQUEST_METHOD"], _signature(environ)[2]

@@ -33,6 +33,14 @@ def _model() -> Any:
     return botocore.session.get_session().get_service_model("glue")
 
 
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    if "u0020" in pattern:
+        return _LINES if r"\r\n" in pattern else _ONE_LINE
+    # Java's classes of characters are not Python's.
+    return re.compile(".*" if not pattern or r"\p" in pattern else pattern, re.ASCII | re.DOTALL)
+
+
 def _walk(shape: Shape, value: Any, path: str) -> Iterator[str]:
     if value is None:
         return
@@ -60,11 +68,15 @@ def _walk(shape: Shape, value: Any, path: str) -> Iterator[str]:
         length = len(value.encode()) if shape.name in _IN_BYTES else len(value.encode("utf-16-le")) // 2
         yield from _bounds(shape, length, path, value)
         pattern = shape.metadata.get("pattern", "")
-        allowed = _LINES if r"\r\n" in pattern else _ONE_LINE
-        if "u0020" in pattern and not allowed.fullmatch(value):
+        if not _pattern(pattern).fullmatch(value):
             yield (
                 f"Value '{_truncated(value)}' at '{path}' failed to satisfy constraint: "
                 f"Member must satisfy regular expression pattern: {pattern}"
+            )
+        if shape.enum and value not in shape.enum:
+            yield (
+                f"Value '{_truncated(value)}' at '{path}' failed to satisfy constraint: "
+                f"Member must satisfy enum value set: [{', '.join(shape.enum)}]"
             )
     elif shape.type_name in ("integer", "long") and isinstance(value, int):
         for bound, violates, comparison in (("min", int.__lt__, "greater"), ("max", int.__gt__, "less")):

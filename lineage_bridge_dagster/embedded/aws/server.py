@@ -18,6 +18,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from lineage_bridge_dagster.embedded.aws.access import AccessPolicies
 from lineage_bridge_dagster.embedded.aws.application import Application
+from lineage_bridge_dagster.embedded.aws.business_context import BusinessAssets
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
 from lineage_bridge_dagster.embedded.aws.objects import DurableObjects
@@ -62,6 +63,8 @@ class StrictAws:
         self._access = AccessPolicies(self.account_id)
         #: The account's table buckets; add some before or while it serves.
         self.table_buckets = TableBuckets(self.account_id)
+        #: Glue's business context, once it is started.
+        self.assets: BusinessAssets
 
     def start(self) -> Self:
         """Restore the persisted state and start serving."""
@@ -70,8 +73,9 @@ class StrictAws:
         objects = DurableObjects(self.account_id, self._store)
         glue.restore()
         objects.restore()
+        self.assets = BusinessAssets(self.account_id, glue)
         self._application = Application(
-            self.account_id, glue, objects, self._faults, self._access, self.table_buckets
+            self.account_id, glue, objects, self._faults, self._access, self.table_buckets, self.assets
         )
         self._server = make_server(
             "127.0.0.1", self._port, self._application, threaded=True, request_handler=_Handler

@@ -8,6 +8,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor import (
     aws_identity,
     aws_places,
+    business_context,
     catalog_access,
     dagster_instance,
     datazone,
@@ -53,6 +54,11 @@ def all_checks() -> list[Check]:
         ),
         Check("glue.refused_writes", "Did Glue refuse writes in the last day?", glue_refusals.refused_writes),
         Check("glue.pushes", "What does a push write, and what does it keep?", glue_pushes.pushes),
+        Check(
+            "glue.business_context",
+            "Can forms be attached in Glue's business context?",
+            business_context.available,
+        ),
         Check("glue.missing_tables", "Does Glue have all of Tableflow's tables?", glue_tables.missing),
         Check("glue.optimizers", "Are table optimizers off for Tableflow's tables?", glue_tables.optimizers),
         Check("glue.athena_names", "Which names must Athena quote?", glue_tables.athena_names),

@@ -22,6 +22,7 @@ class Purpose(StrEnum):
     S3_TABLES = "s3tables"
     ATHENA = "athena"
     DATAZONE = "datazone"
+    BUSINESS_CONTEXT = "business-context"
     DOCTOR = "doctor"
     TABLEFLOW_STORAGE = "tableflow-storage"
     TABLEFLOW_GLUE = "tableflow-glue"
@@ -173,6 +174,25 @@ def _datazone(scope: PolicyScope) -> list[PolicyStatement]:
     return [allow("PostDataZoneLineage", actions, [scope.arn("datazone", f"domain/{scope.domain}")])]
 
 
+def _business_context(scope: PolicyScope) -> list[PolicyStatement]:  # noqa: ARG001
+    """Attaches forms to the assets of tables, finds them and takes them away again.
+
+    AWS allows these actions on all resources ("Getting started with business context in the Data Catalog"):
+    during the preview, there is no access control of single assets.
+    """
+    actions = (
+        "BatchGetIterableForms",
+        "DeleteAttachment",
+        "DeleteFormType",
+        "GetAsset",
+        "GetFormType",
+        "PutAttachment",
+        "PutFormType",
+        "SearchAssets",
+    )
+    return [allow("AttachLineageForms", [f"glue:{each}" for each in actions], ["*"])]
+
+
 def _tableflow_storage(scope: PolicyScope) -> list[PolicyStatement]:
     """What Tableflow needs in the buckets of its tables.
 
@@ -243,6 +263,9 @@ def _doctor(scope: PolicyScope) -> list[PolicyStatement]:
         allow("DoctorSimulation", ("iam:SimulatePrincipalPolicy",), [scope.identity]),
         allow("DoctorEvents", ("cloudtrail:LookupEvents",), ["*"]),
     ]
+    if scope.business_context:
+        encryption = ("glue:GetDataCatalogEncryptionSettings",)
+        found.append(allow("DoctorEncryption", encryption, [scope.arn("glue", "catalog")]))
     grants = {"lakeformation:ListPermissions"}
     if scope.has_table_bucket:
         grants |= {"lakeformation:DescribeResource", "lakeformation:GetDataLakeSettings"}
@@ -303,6 +326,7 @@ _STATEMENTS: Mapping[Purpose, Callable[[PolicyScope], list[PolicyStatement]]] = 
     Purpose.S3_TABLES: _s3_tables,
     Purpose.ATHENA: _athena,
     Purpose.DATAZONE: _datazone,
+    Purpose.BUSINESS_CONTEXT: _business_context,
     Purpose.DOCTOR: _doctor,
     Purpose.TABLEFLOW_STORAGE: _tableflow_storage,
     Purpose.TABLEFLOW_GLUE: _tableflow_glue,

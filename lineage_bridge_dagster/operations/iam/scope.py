@@ -69,6 +69,7 @@ class PolicyScope:
         writes_table_bucket: whether to allow writes to its tables.
         workgroup: of Athena; `results` is the bucket and prefix of its results.
         domain: id of a DataZone domain; `topic_assets` is whether topics become assets of it.
+        business_context: whether forms are attached in Glue's business context.
         secrets: names or ARNs of the secrets with keys.
         identity: ARN of the role or user that has the policy.
         collector: what an inventory collector uses.
@@ -87,6 +88,7 @@ class PolicyScope:
     results: str = RESULTS
     domain: str = DOMAIN
     topic_assets: bool = False
+    business_context: bool = False
     secrets: tuple[str, ...] = field(default_factory=tuple)
     identity: str = IDENTITY
     collector: CollectorScope = field(default_factory=CollectorScope)
@@ -171,6 +173,7 @@ def scope_of(settings: Settings, graph: Graph | None = None) -> PolicyScope:
         buckets=tuple(sorted(set(_buckets(graph)))) or found.buckets,
         domain=settings.datazone.domain or DOMAIN,
         topic_assets=bool(settings.datazone.topic_asset_type),
+        business_context=settings.push.business_context,
         warehouse=place_of(settings.all_catalogs().lineage.warehouse or "") or found.warehouse,
     )
 

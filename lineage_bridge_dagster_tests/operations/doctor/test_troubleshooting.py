@@ -82,6 +82,11 @@ TESTS: Sequence[Sequence[str]] = [
     ["test_a_source_that_cannot_be_read_is_named"],
     ["test_a_domain_that_refuses_us_is_found_without_a_post"],
     [
+        "test_a_call_that_is_refused_is_named",
+        "test_a_key_of_ones_own_is_a_warning",
+        "test_another_region_than_those_of_the_preview_is_a_warning",
+    ],
+    [
         "test_a_daemon_with_recent_heartbeats_is_well_and_one_that_stopped_fails",
         "test_a_home_that_is_unset_relative_or_gone_says_what_to_set",
         "test_the_error_of_the_sensors_last_tick_is_shown",

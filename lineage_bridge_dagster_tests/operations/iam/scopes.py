@@ -15,6 +15,7 @@ SCOPE = PolicyScope(
     workgroup="analysts",
     results="results/athena",
     domain="dzd_4abc1defgh2ijk",
+    business_context=True,
     secrets=("prod/confluent",),
     identity="arn:aws:iam::123456789012:role/lineage",
 )

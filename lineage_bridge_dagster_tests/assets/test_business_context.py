@@ -1,0 +1,75 @@
+"""Forms in Glue's business context: beside a push, shown on the table, and never its failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from botocore.client import BaseClient
+from dagster import DagsterInstance
+
+from lineage_bridge_dagster.assets.checks import IN_SYNC
+from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
+from lineage_bridge_dagster_tests.assets.world import EAST, REGION, world
+
+Build = Callable[..., Location]
+TABLE = f"glue/{EAST}/o.v1"
+
+
+@pytest.fixture
+def attaching(location: Build, glue: BaseClient) -> Location:
+    """The world with its tables in Glue, in a component that attaches forms."""
+    w = world()
+    create_tables(glue, w)
+    return location(w, LineageBridgeComponent(aws={"region": REGION}, push={"business_context": True}))
+
+
+def shown(instance: DagsterInstance) -> str:
+    return str(latest(instance, TABLE).metadata["lineage_bridge/business_context"].value)
+
+
+def test_a_tables_page_tells_what_became_of_its_forms(
+    attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
+) -> None:
+    assert attaching.materialize(instance, TABLE).success
+    assert shown(instance) == "updated"
+    assert attaching.materialize(instance, TABLE).success
+    assert shown(instance) == "unchanged"
+    strict_aws.fail("GetAsset", "AccessDeniedException", times=-1)
+    assert attaching.materialize(instance, TABLE).success
+    assert shown(instance).startswith("failed: glue:GetAsset on the asset of")
+
+
+def test_the_push_job_shows_forms_that_it_wrote_again_where_glue_was_in_sync(
+    attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
+) -> None:
+    # Another table of the world is in conflict, which fails the run.
+    attaching.materialize(instance, job="push")
+    asset = strict_aws.assets.arn(REGION, EAST, "o.v1")
+    glue = strict_aws.client("glue", REGION)
+    glue.delete_attachment(AssetIdentifier=asset, AttachmentName="LineageBridgeLineage")
+    # Another table of the world is in conflict, which fails the run.
+    attaching.materialize(instance, job="push")
+    event = latest(instance, TABLE).metadata
+    assert event["lineage_bridge/outcome"].value == "unchanged"
+    assert event["lineage_bridge/business_context"].value == "updated"
+    assert "LineageBridgeLineage" in strict_aws.assets.attached(REGION, asset)
+
+
+def test_forms_that_are_gone_are_a_warning_of_the_check_and_what_cannot_be_asked_is_none(
+    attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
+) -> None:
+    def evaluated() -> tuple[bool, str]:
+        run = attaching.materialize(instance, TABLE)
+        (found,) = (each for each in run.get_asset_check_evaluations() if each.check_name == IN_SYNC)
+        return found.passed, str(found.description)
+
+    strict_aws.fail("PutAttachment", "AccessDeniedException", times=-1)
+    passed, text = evaluated()
+    assert (passed, "its business context does not" in text) == (False, True)
+    strict_aws.fail("GetAsset", "AccessDeniedException", times=-1)
+    assert evaluated() == (True, "Glue has this table's current lineage.")
+    strict_aws.clear_faults()
+    assert evaluated()[0]
