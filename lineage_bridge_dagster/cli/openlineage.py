@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,16 +54,18 @@ def listen(
     from datetime import timedelta
 
     from lineage_bridge_dagster.event_sources.event_log import EventLog
-    from lineage_bridge_dagster.event_sources.serving import TOKEN_VARIABLE, ListenAddress, serve
+    from lineage_bridge_dagster.event_sources.serving import ListenAddress, current_token, serve
     from lineage_bridge_dagster.settings import SettingsReader
 
     address = ListenAddress(host, port, certificate, key, behind_proxy)
-    token = os.environ.get(TOKEN_VARIABLE, "")
-    address.check(token)
+    address.check(current_token())
     max_age = timedelta(days=SettingsReader().openlineage().max_age_days)
     with EventLog(folder, max_age=max_age) as events:
         serve(
-            events, address, token, started=lambda url: err.print(f"Listening on {url}, writing to {folder}")
+            events,
+            address,
+            current_token,
+            started=lambda url: err.print(f"Listening on {url}, writing to {folder}"),
         )
 
 

@@ -1,4 +1,4 @@
-"""The project's `.env` file: where it is, and the variables in it."""
+"""The project's `.env` file: where it is, and the variables that processes read from it and from files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dotenv import dotenv_values
+
+from lineage_bridge_dagster.config.prefix import SECRETS_DIR
+from lineage_bridge_dagster.config.secret_files import secret_files
 
 NAME = ".env"
 
@@ -32,16 +35,31 @@ def env_file() -> Path | None:
 
 
 def env_variables() -> dict[str, str]:
-    """The variables of the file that are not empty; those of the environment win over them."""
-    path = env_file()
-    values: Mapping[str, str | None] = dotenv_values(path) if path else {}
-    return {name: value for name, value in values.items() if value}
+    """The variables of the file and, over them, of the folder of secrets; none that is empty.
+
+    Those of the environment win over both.
+
+    Raises:
+        ConfigurationError: the folder of secrets cannot be read.
+    """
+    found = _of_file()
+    folder = os.environ.get(SECRETS_DIR) or found.get(SECRETS_DIR)
+    return {**found, **secret_files(folder)} if folder else found
 
 
 def load_env_file() -> None:
-    """Add the variables of the file to the environment, unless it has them."""
-    for name, value in env_variables().items():
+    """Add the variables of the file to the environment, unless it has them.
+
+    Those of the folder of secrets are left out: they change, and child processes need not have them.
+    """
+    for name, value in _of_file().items():
         os.environ.setdefault(name, value)
+
+
+def _of_file() -> dict[str, str]:
+    path = env_file()
+    values: Mapping[str, str | None] = dotenv_values(path) if path else {}
+    return {name: value for name, value in values.items() if value}
 
 
 def _is_project(folder: Path) -> bool:

@@ -7,3 +7,5 @@ PREFIX = "LINEAGE_BRIDGE_"
 LOG_LEVEL = PREFIX + "LOG_LEVEL"
 #: The names of secrets in AWS Secrets Manager that contain variables.
 SECRETS = PREFIX + "SECRETS"
+#: A folder with a file for each variable.
+SECRETS_DIR = PREFIX + "SECRETS_DIR"

@@ -6,7 +6,7 @@ A cluster in Confluent Cloud is looked up by its name or id; a self-managed one 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,6 +37,7 @@ class ClusterConnection:
         registry_url: empty if there is no Schema Registry.
         registry_id: of Confluent Cloud's registry, else the cluster's name; its key may be named after it.
         registry_settings: with which the registry is asked.
+        renew: reads these settings again if the registry refuses the key.
     """
 
     environment_id: str
@@ -45,6 +46,7 @@ class ClusterConnection:
     registry_url: str
     registry_id: str
     registry_settings: ConfluentSettings
+    renew: Callable[[], ConfluentSettings] | None = None
 
     @contextmanager
     def registry(self) -> Iterator[SchemaRegistryClient]:
@@ -57,24 +59,37 @@ class ClusterConnection:
     def _session(self) -> ConfluentSession:
         # A client of its own for each topic and batch would take longer than what it asks for: it loads
         # certificates, and connects.
-        session = ConfluentSession(self.registry_settings)
+        session = ConfluentSession(self.registry_settings, renew=self.renew)
         weakref.finalize(self, session.close)
         return session
 
 
-def connect(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:
+def connect(
+    settings: ConfluentSettings,
+    kafka: KafkaConfig,
+    renew: Callable[[], ConfluentSettings] | None = None,
+) -> ClusterConnection:
     """Resolve a cluster.
+
+    Args:
+        settings: with the keys.
+        kafka: which cluster.
+        renew: reads the settings again if a key is refused.
 
     Raises:
         ConfigurationError: there is no such environment or cluster, or its name is that of several.
         ConfluentError: the control plane did not answer, or a key is missing.
         BrokerError: the bootstrap servers are malformed.
     """
-    return _self_managed(settings, kafka) if kafka.is_self_managed else _in_the_cloud(settings, kafka)
+    if kafka.is_self_managed:
+        return _self_managed(settings, kafka, renew)
+    return _in_the_cloud(settings, kafka, renew)
 
 
-def _in_the_cloud(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:
-    with ConfluentSession(settings) as session:
+def _in_the_cloud(
+    settings: ConfluentSettings, kafka: KafkaConfig, renew: Callable[[], ConfluentSettings] | None
+) -> ClusterConnection:
+    with ConfluentSession(settings, renew=renew) as session:
         environments = OrgClient(session).environments()
         wanted = [kafka.environment] if kafka.environment else []
         require_known("environment", "kafka.environment", environments, wanted)
@@ -94,6 +109,8 @@ def _in_the_cloud(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterCon
             )
         environment, cluster = found[0]
         registries = SchemaRegistryClient(session, environment.id).registries()
+        # With the keys that were not refused.
+        settings = session.settings
     registry = next((each for each in registries if each.http_endpoint), None)
     bootstrap = Bootstrap.of_cluster(settings, cluster.bootstrap_endpoint, environment.id, cluster.id)
     return ClusterConnection(
@@ -103,21 +120,27 @@ def _in_the_cloud(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterCon
         registry.http_endpoint if registry else "",
         registry.id if registry else "",
         settings,
+        renew,
     )
 
 
-def _self_managed(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterConnection:
+def _self_managed(
+    settings: ConfluentSettings, kafka: KafkaConfig, renew: Callable[[], ConfluentSettings] | None
+) -> ClusterConnection:
     bootstrap = Bootstrap.parse(kafka.bootstrap_servers)
     if bootstrap.protocol == "SASL_SSL":
         # The user wrote the addresses: they may receive the key, whatever their domain.
         credential = Access("kafka", (kafka.cluster,)).credential(settings)
         bootstrap = replace(bootstrap, credential=credential)
-    registry = settings.model_copy(
-        update={
-            "api_url": kafka.schema_registry_url or settings.api_url,
-            "credentials": {"schema_registry": _ANONYMOUS, **settings.credentials},
-        }
-    )
+
+    def of_registry(settings: ConfluentSettings) -> ConfluentSettings:
+        return settings.model_copy(
+            update={
+                "api_url": kafka.schema_registry_url or settings.api_url,
+                "credentials": {"schema_registry": _ANONYMOUS, **settings.credentials},
+            }
+        )
+
     key = settings.credential("schema_registry", kafka.cluster)
     if key is not None and is_in_clear(kafka.schema_registry_url):
         raise ConfigurationError(
@@ -126,7 +149,15 @@ def _self_managed(settings: ConfluentSettings, kafka: KafkaConfig) -> ClusterCon
             hint="Write kafka.schema_registry_url with https, or unset the key if the registry needs none.",
         )
     # Keys may be named after the cluster, as those of its brokers.
-    return ClusterConnection("", kafka.cluster, bootstrap, kafka.schema_registry_url, kafka.cluster, registry)
+    return ClusterConnection(
+        "",
+        kafka.cluster,
+        bootstrap,
+        kafka.schema_registry_url,
+        kafka.cluster,
+        of_registry(settings),
+        (lambda: of_registry(renew())) if renew else None,
+    )
 
 
 #: A registry of one's own may need no key, and ignores one.

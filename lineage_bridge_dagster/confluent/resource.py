@@ -47,6 +47,15 @@ class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
         given = {"confluent": fields, "aws": aws}
         return ConfluentGroups.from_env(given=given, secrets=self._cached_secrets).confluent
 
+    def renewed(self) -> ConfluentSettings:
+        """Read them again, those in AWS Secrets Manager too, which `settings` reads every five minutes.
+
+        Raises:
+            ConfigurationError: as `settings`.
+        """
+        self._cached_secrets.forget()
+        return self.settings()
+
     @field_validator("environments", "clusters", "secrets", mode="before")
     @classmethod
     def _names(cls, value: str | list[str] | None) -> list[str] | None:

@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 MAX_BODY = 10 * 1024 * 1024
 #: Seconds that a body may take.
 _BODY_SECONDS = 60.0
+#: Characters of the shortest token.
+MIN_TOKEN = 16
 #: Events of a batch.
 MAX_BATCH = 5_000
 
@@ -48,11 +50,14 @@ class EventReceiver:
 
     Args:
         events: Where events are written.
-        token: What requests must bear; empty if none is needed, since only this machine can connect.
+        token: What requests must bear, asked for with each of them, so that it can be rotated; empty if none
+            is needed, since only this machine can connect.
     """
 
-    def __init__(self, events: EventLog, token: str = "") -> None:
+    def __init__(self, events: EventLog, token: Callable[[], str] = lambda: "") -> None:
         self._events, self._token = events, token
+        # A token that is gone later lets nobody in.
+        self._is_open = not token()
 
     def app(self) -> Starlette:
         """The ASGI application."""
@@ -83,16 +88,16 @@ class EventReceiver:
         return answer
 
     def _admit(self, request: Request) -> None:
-        if not self._token:
+        if self._is_open:
             # No page in a browser on this machine may post, neither as itself nor under a name of its own
             # for this address.
             if request.headers.get("origin") or not is_loopback(request.url.hostname or ""):
                 raise _HttpRefusal(403, "Without a token, only programs on this machine may send events.")
             return
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(
-            token.strip().encode(), self._token.encode()
-        ):
+        expected = self._token()
+        is_same = hmac.compare_digest(token.strip().encode(), expected.encode())
+        if scheme.lower() != "bearer" or len(expected) < MIN_TOKEN or not is_same:
             raise _HttpRefusal(
                 401,
                 "The bearer token is missing or wrong.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -11,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage_bridge_dagster.config.addresses import is_loopback
+from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.event_sources.event_log import EventLog
-from lineage_bridge_dagster.event_sources.receiver import EventReceiver
+from lineage_bridge_dagster.event_sources.receiver import MIN_TOKEN, EventReceiver
 
 log = logging.getLogger(__name__)
 
 #: The variable with the token that senders must bear.
 TOKEN_VARIABLE = PREFIX + "OPENLINEAGE_TOKEN"
-_MIN_TOKEN = 16
 #: Seconds between looks at whether segments are to be put together.
 _JOIN_SECONDS = 60.0
 #: Requests at once; of more, each is answered 503, and clients try again.
@@ -48,9 +49,9 @@ class ListenAddress:
         Raises:
             ConfigurationError: They could.
         """
-        if token and len(token) < _MIN_TOKEN:
+        if token and len(token) < MIN_TOKEN:
             raise ConfigurationError(
-                f"{TOKEN_VARIABLE} has fewer than {_MIN_TOKEN} characters.",
+                f"{TOKEN_VARIABLE} has fewer than {MIN_TOKEN} characters.",
                 hint=f"Make one: export {TOKEN_VARIABLE}=$(openssl rand -hex 32)",
             )
         if is_loopback(self.host):
@@ -72,10 +73,19 @@ class ListenAddress:
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
 
+def current_token() -> str:
+    """The token as the environment has it, or the folder of secrets has it now; empty without one.
+
+    Raises:
+        ConfigurationError: the folder cannot be read.
+    """
+    return os.environ.get(TOKEN_VARIABLE) or env_variables().get(TOKEN_VARIABLE, "")
+
+
 def serve(
     events: EventLog,
     address: ListenAddress,
-    token: str,
+    token: Callable[[], str],
     *,
     started: Callable[[str], None] = lambda _url: None,
 ) -> None:
@@ -84,7 +94,7 @@ def serve(
     Args:
         events: Where events are written.
         address: Where to listen.
-        token: What senders must bear; empty if only this machine can connect.
+        token: Tells what senders must bear now; empty if only this machine can connect.
         started: Called with the URL once connections are accepted.
 
     Raises:
@@ -93,7 +103,7 @@ def serve(
     # Imported here: no other command needs a server.
     import uvicorn
 
-    address.check(token)
+    address.check(token())
     config = uvicorn.Config(
         EventReceiver(events, token).app(),
         log_level="warning",

@@ -249,8 +249,8 @@ class TopicToIcebergComponent(StoredComponent):
         from lineage_bridge_dagster.topic_to_iceberg.engine import loaders
 
         names = LoadNames(self.name)
-        settings = getattr(context.resources, names.confluent).settings()
-        connection = connect(settings, self.kafka)
+        confluent: ConfluentSettingsResource = getattr(context.resources, names.confluent)
+        connection = connect(confluent.settings(), self.kafka, confluent.renewed)
         spark = getattr(context.resources, names.spark)
         return loaders(spark.spark_session, connection, spark.all_catalogs)
 

@@ -27,6 +27,7 @@ from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcome
 from lineage_bridge_dagster.topic_to_iceberg.concurrent_runs import refuse_concurrent_runs
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
+from lineage_bridge_dagster.topic_to_iceberg.key_watch import KeyWatch
 from lineage_bridge_dagster.topic_to_iceberg.metadata import LoadMetadata
 from lineage_bridge_dagster.topic_to_iceberg.numbers import LoadNumbers
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
@@ -63,6 +64,7 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
             report_seconds=settings.report_minutes * 60 if continuous else None,
         )
     until = time.monotonic() + settings.restart_hours * 3600 if continuous else None
+    rotated = KeyWatch(getattr(context.resources, instance.names.confluent).settings) if continuous else None
     context.log.info(
         "Loading %s %s",
         plural(len(selected), "topic"),
@@ -71,7 +73,7 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
     events = _Events(instance, context)
     numbers = LoadNumbers(context.instance, context.run, instance.names.prefix, counts)
     try:
-        for report in run.reports(until):
+        for report in run.reports(until, rotated or (lambda: False)):
             numbers.add(report)
             yield from events.of(report, done=report.final)
     except DagsterExecutionInterruptedError:

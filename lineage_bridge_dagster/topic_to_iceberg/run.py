@@ -68,11 +68,14 @@ class LoadRun:
         """Let the threads end after the batches that they are at."""
         self._stop.set()
 
-    def reports(self, until: float | None = None) -> Iterator[LoadReport]:
+    def reports(
+        self, until: float | None = None, is_over: Callable[[], bool] = lambda: False
+    ) -> Iterator[LoadReport]:
         """Run, and yield a report whenever there is one, until all threads have ended.
 
         Args:
             until: a time of the clock at which to stop.
+            is_over: asked every half second whether to stop.
 
         Raises:
             Exception: Spark is gone, so no topic can go on.
@@ -80,7 +83,7 @@ class LoadRun:
         for thread in self._threads:
             if not thread.is_alive() and not self._stop.is_set():
                 thread.start()
-        yield from self._drain(until)
+        yield from self._drain(until, is_over)
 
     def rest(self, seconds: float) -> Iterator[LoadReport]:
         """Stop, and yield the last reports of the topics whose batches end in time."""
@@ -91,9 +94,9 @@ class LoadRun:
         while not self._reports.empty():
             yield self._reports.get()
 
-    def _drain(self, until: float | None) -> Iterator[LoadReport]:
+    def _drain(self, until: float | None, is_over: Callable[[], bool]) -> Iterator[LoadReport]:
         while self._is_alive():
-            if until is not None and self._clock() >= until:
+            if (until is not None and self._clock() >= until) or is_over():
                 self.stop()
             yield from self._next()
         while not self._reports.empty():

@@ -87,6 +87,42 @@ def test_a_key_in_the_env_file_is_read_at_each_use(tmp_path: Path, monkeypatch: 
         assert key_in(settings()) == key
 
 
+@pytest.mark.parametrize(
+    ("access", "variable"),
+    [
+        (Access("confluent_cloud"), "CONFLUENT_CLOUD_API"),
+        (Access("kafka", ("lkc-1",)), "KAFKA_API"),
+        (Access("kafka", ("lkc-1",)), "KAFKA_API_LKC_1"),
+        (Access("schema_registry", ("env-1",)), "SCHEMA_REGISTRY_API_ENV_1"),
+        (Access("flink", ("aws.us-east-1",)), "FLINK_API_AWS_US_EAST_1"),
+        (Access("ksqldb", ("lksqlc-1",)), "KSQLDB_API"),
+        (Access("tableflow"), "TABLEFLOW_API"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_every_key_in_a_file_is_rotated_while_it_is_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, access: Access, variable: str
+) -> None:
+    """In files as Kubernetes, Compose or a person writes them."""
+    monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS_DIR", str(tmp_path))
+
+    def write(key: str) -> None:
+        plane, _, qualifier = variable.partition("_API")
+        for half, value in (("KEY", key), ("SECRET", f"secret of {key}")):
+            (tmp_path / f"LINEAGE_BRIDGE_{plane}_API_{half}{qualifier}").write_text(f"{value}\n")
+
+    write("old")
+    settings, valid, sent = SettingsReader()(), ["old"], list[str]()
+    with ConfluentSession(
+        settings.confluent, serving(lambda: valid[0], sent), renew=lambda: settings.read_again().confluent
+    ) as session:
+        session.get(session.control_url(PATH), access)
+        write("new")
+        valid[0] = "new"
+        session.get(session.control_url(PATH), access)
+    assert sent == ["old", "old", "new"]
+
+
 def test_a_key_in_secrets_manager_is_read_by_each_run_and_by_ticks_within_five_minutes(
     stored: Stored, clock: Callable[[float], None]
 ) -> None:

@@ -113,6 +113,16 @@ def test_compose_file_fits_its_specification() -> None:
     assert "--read-only" in services["webserver-read-only"]["command"]
 
 
+def test_compose_mounts_the_folder_of_secrets_where_they_are_read() -> None:
+    services = _compose()["services"]
+    for name, service in services.items():
+        assert "./secrets:/run/lineage-bridge:ro" in service["volumes"], name
+    environment = _compose()["x-dagster"]["environment"]
+    assert environment["LINEAGE_BRIDGE_SECRETS_DIR"] == "/run/lineage-bridge"
+    assert environment["PGPASSFILE"] == "/run/lineage-bridge/pgpass"
+    assert not re.search(r"PASSWORD:", (DEPLOY / "compose.yaml").read_text())
+
+
 def test_compose_names_the_version_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     values = yaml.safe_load((DEPLOY / "helm" / "values.yaml").read_text())

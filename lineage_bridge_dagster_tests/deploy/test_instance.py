@@ -17,6 +17,7 @@ from dagster._core.storage.defs_state import UPathDefsStateStorage
 from dagster_aws.s3.compute_log_manager import S3ComputeLogManager
 from moto.server import ThreadedMotoServer
 
+from lineage_bridge_dagster.config.prefix import SECRETS_DIR
 from lineage_bridge_dagster.launcher.run_launcher import ForkServerRunLauncher
 from lineage_bridge_dagster_tests.test_dependencies import ROOT
 
@@ -120,8 +121,11 @@ def test_storage_and_workspace_take_all_from_variables_that_the_example_lists() 
         for file in ("dagster.yaml", "workspace.yaml")
         for name in re.findall(r"{env: (\w+)}", (DEPLOY / file).read_text())
     }
-    assert len(used) == 8
+    assert len(used) == 7
     assert used <= listed
+    # No secret is a variable, which could not change without a restart.
+    assert not [name for name in listed if re.search("PASSWORD|_KEY|_SECRET$|TOKEN", name)]
+    assert {"PGPASSFILE", "LINEAGE_BRIDGE_SECRETS_DIR"} <= listed
     database = _file()["storage"]["postgres"]["postgres_db"]
     assert database.pop("scheme") == "postgresql+psycopg2"
     assert all(each.keys() == {"env"} for each in database.values())
@@ -150,6 +154,15 @@ def test_helm_runs_one_code_server_with_the_instance_and_the_name_that_the_other
     assert (server["host"], server["port"]) == (deployment["name"], deployment["port"])
     assert server["name"] == file["location_name"]
     assert deployment["codeServerArgs"][3] == file["location_name"]
+
+
+def test_helm_mounts_keys_as_files_where_they_are_read() -> None:
+    (deployment,) = _values()["dagster-user-deployments"]["deployments"]
+    (volume,), (mount,), (variable,) = (deployment[name] for name in ("volumes", "volumeMounts", "env"))
+    assert (mount["name"], mount["mountPath"]) == (volume["name"], variable["value"])
+    assert variable["name"] == SECRETS_DIR
+    # Kubernetes never renews a file that is mounted alone.
+    assert "subPath" not in mount
 
 
 def test_helm_webserver_listens_where_a_user_without_rights_may() -> None:

@@ -15,9 +15,11 @@ from starlette.testclient import TestClient
 from lineage_bridge_dagster.event_sources import receiver
 from lineage_bridge_dagster.event_sources.event_log import EventLog
 from lineage_bridge_dagster.event_sources.receiver import EventReceiver
+from lineage_bridge_dagster.event_sources.serving import current_token
 from lineage_bridge_dagster_tests.openlineage.incoming.producers import dataset, event, facet
 
 URL = "/api/v1/lineage"
+TOKEN = "s3cret of thirty-two characters."
 GOOD = event(inputs=["s3://lake a"], outputs=["s3://lake b"])
 
 
@@ -28,7 +30,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 
 def client(log: EventLog, token: str = "", host: str = "127.0.0.1") -> TestClient:
-    return TestClient(EventReceiver(log, token).app(), base_url=f"http://{host}:5000")
+    return TestClient(EventReceiver(log, lambda: token).app(), base_url=f"http://{host}:5000")
 
 
 def written(folder: Path) -> list[dict[str, Any]]:
@@ -52,7 +54,7 @@ def test_an_event_is_on_the_disk_when_it_is_acknowledged(log: EventLog, tmp_path
         (json.dumps({**GOOD, "job": {}}).encode(), {}, 400, "job.namespace is missing"),
         (b"x" * 2_001, {}, 413, "more than 2000 bytes"),
         (gzip.compress(b" " * 1_000_000, mtime=0), {"content-encoding": "gzip"}, 413, "more than 2000 bytes"),
-        (b"nothing", {"content-encoding": "gzip"}, 400, "no gzip"),
+        (b"nothing", {"content-encoding": "gzip"}, 400, "not valid gzip"),
         (gzip.compress(b"{}", mtime=0)[:-9], {"content-encoding": "gzip"}, 400, "ends before"),
         (b"{}", {"content-encoding": "br"}, 415, "not known"),
         (b"{}", {"origin": "https://evil.example"}, 403, "only programs"),
@@ -89,15 +91,38 @@ def test_a_batch_keeps_its_good_events(
 
 
 def test_a_token_is_needed_where_others_can_connect(log: EventLog) -> None:
-    http = client(log, "s3cret", "receiver.example")
-    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic s3cret"}):
+    http = client(log, TOKEN, "receiver.example")
+    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {TOKEN}"}):
         answer = http.post(URL, json=GOOD, headers=headers)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"] == "Bearer"
-        assert "s3cret" not in answer.text
-    assert http.post(URL, json=GOOD, headers={"authorization": "Bearer s3cret"}).status_code == 201
+        assert TOKEN not in answer.text
+    assert http.post(URL, json=GOOD, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 201
     # A name that an attacker points at this machine.
     assert client(log, "", "evil.example").post(URL, json=GOOD).status_code == 403
+
+
+def test_a_token_in_a_file_is_rotated_while_it_listens_and_one_that_is_gone_lets_nobody_in(
+    log: EventLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS_DIR", str(folder))
+    file, new = folder / "LINEAGE_BRIDGE_OPENLINEAGE_TOKEN", "a new one, of thirty-two letters"
+    file.write_text(f"{TOKEN}\n")
+    http = TestClient(EventReceiver(log, current_token).app(), base_url="http://127.0.0.1:5000")
+
+    def status(token: str) -> int:
+        return http.post(URL, json=GOOD, headers={"authorization": f"Bearer {token}"}).status_code
+
+    assert (status(TOKEN), status(new)) == (201, 401)
+    file.write_text(new)
+    assert (status(TOKEN), status(new)) == (401, 201)
+    # Half of it is written, then nothing is left.
+    file.write_text(new[:8])
+    assert status(new[:8]) == 401
+    file.unlink()
+    assert (status(new), status("")) == (401, 401)
 
 
 def test_a_full_disk_is_to_be_tried_again(log: EventLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,16 @@ def test_events_arrive_with_the_key_and_are_valid(
     assert by_run == {}
 
 
+def test_a_key_in_the_file_is_rotated_from_one_discovery_to_the_next(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for key in ("old", "new"):
+        auth = {"type": "api_key", "apiKey": key}
+        configure(monkeypatch, tmp_path, {"type": "http", "url": collector.url, "auth": auth})
+        assert emit(shop().discovery(), receivers(), NothingKept()).ok
+        assert collector.requests[-1][1]["Authorization"] == f"Bearer {key}"
+
+
 @pytest.mark.parametrize(
     ("statuses", "sent", "refused", "reason"),
     [

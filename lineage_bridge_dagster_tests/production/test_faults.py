@@ -65,6 +65,17 @@ def test_two_daemons_double_nothing(deployed: Deployed) -> None:
         del production.members["second"]
 
 
+def test_another_password_of_postgresql_needs_no_restart(deployed: Deployed) -> None:
+    production = deployed.production
+    before = {name: production.pid(name) for name in production.members}
+    production.postgres.change_password()
+    since = time.time()
+    key = deployed.store_newer()
+    deployed.wait_for_tick("loaded a newer discovery", since)
+    deployed.wait_for_assets(key)
+    assert {name: production.pid(name) for name in production.members} == before
+
+
 def test_after_an_outage_of_postgresql_all_processes_go_on(deployed: Deployed) -> None:
     production = deployed.production
     production.kill(POSTGRES)

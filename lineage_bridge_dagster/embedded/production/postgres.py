@@ -48,14 +48,20 @@ class PostgresServer:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The variables of `deploy/dagster.yaml`."""
+        """The variables of `deploy/dagster.yaml`, and libpq's for the file with the password."""
         return {
             "DAGSTER_PG_HOST": HOST,
             "DAGSTER_PG_PORT": str(self.port),
             "DAGSTER_PG_DB": self.database,
             "DAGSTER_PG_USERNAME": self.username,
-            "DAGSTER_PG_PASSWORD": self._password,
+            "PGPASSFILE": str(self._pass_file),
         }
+
+    def change_password(self) -> None:
+        """Give Dagster's user another password, in the database and in the file."""
+        password = secrets.token_urlsafe(24)
+        self._run(_programs(), f"ALTER ROLE {self.username} PASSWORD '{password}';\n")
+        self._write_pass_file(password)
 
     def start(self) -> processes.Running:
         """Start the server, with a new cluster if there is none, and wait until it accepts connections.
@@ -82,6 +88,7 @@ class PostgresServer:
         self._wait(running, programs)
         if is_new:
             self._add_database(programs)
+            self._write_pass_file(self._password)
         return running
 
     def stop(self) -> None:
@@ -114,12 +121,23 @@ class PostgresServer:
 
     @property
     def _password(self) -> str:
-        """The password of this stack's database, readable by this user alone."""
+        """The administrator's password, and at first that of Dagster's user; this user alone can read it."""
         file = self.paths.run / "postgres.password"
         if not file.exists():
             file.touch(0o600)
             file.write_text(secrets.token_urlsafe(24), encoding="utf-8")
         return file.read_text(encoding="utf-8")
+
+    @property
+    def _pass_file(self) -> Path:
+        """libpq's file of passwords, which it reads at each connection."""
+        return self.paths.run / "postgres.pgpass"
+
+    def _write_pass_file(self, password: str) -> None:
+        self._pass_file.touch(0o600)
+        # The port is another one at each start.
+        line = f"{HOST}:*:{self.database}:{self.username}:{password}\n"
+        self._pass_file.write_text(line, encoding="utf-8")
 
     def _create(self, programs: Path) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -130,7 +148,7 @@ class PostgresServer:
         if self._user is not None:
             for path in (self.folder, password):
                 shutil.chown(path, self._user)
-        # Of the server's own administrator; Dagster's user has the same password.
+        # Of the server's own administrator; Dagster's user has the same password at first.
         access = ("--username", _USER, "--auth", "scram-sha-256", "--pwfile", password)
         command: list[str | Path] = [
             programs / "initdb",
@@ -157,10 +175,18 @@ class PostgresServer:
             )
 
     def _add_database(self, programs: Path) -> None:
-        statements = (
+        self._run(
+            programs,
             f"CREATE ROLE {self.username} LOGIN PASSWORD '{self._password}';\n"
-            f"CREATE DATABASE {self.database} OWNER {self.username};\n"
+            f"CREATE DATABASE {self.database} OWNER {self.username};\n",
         )
+
+    def _run(self, programs: Path, statements: str) -> None:
+        """Run statements as the administrator.
+
+        Raises:
+            StackError: one failed.
+        """
         address = ("-h", HOST, "-p", str(self.port), "-U", _USER, "-d", "postgres")
         # Through a pipe, as arguments are visible to every user of the machine.
         made = subprocess.run(
@@ -172,7 +198,7 @@ class PostgresServer:
             check=False,
         )
         if made.returncode != 0:
-            raise StackError(f"The database {self.database} could not be created:\n{made.stderr.strip()}")
+            raise StackError(f"PostgreSQL refused a statement:\n{made.stderr.strip()}")
 
     def _wait(self, running: processes.Running, programs: Path) -> None:
         until = time.monotonic() + _READY_SECONDS

@@ -42,7 +42,7 @@ def _connect(server: PostgresServer, **other: str) -> Any:
         "port": env["DAGSTER_PG_PORT"],
         "dbname": env["DAGSTER_PG_DB"],
         "user": env["DAGSTER_PG_USERNAME"],
-        "password": env["DAGSTER_PG_PASSWORD"],
+        "passfile": env["PGPASSFILE"],
     }
     return psycopg2.connect(**{**given, **other})
 
@@ -54,11 +54,16 @@ def test_server_keeps_data_over_kill_9_and_leaves_nothing_behind(server: Postgre
         cursor.execute("CREATE TABLE kept AS SELECT 42 AS answer")
         cursor.execute("SELECT rolsuper OR rolcreatedb OR rolcreaterole FROM pg_roles WHERE rolname = user")
         assert cursor.fetchone() == (False,)
-    password = server.env["DAGSTER_PG_PASSWORD"]
+    passwords = Path(server.env["PGPASSFILE"])
+    assert passwords.stat().st_mode & 0o077 == 0
+    password = passwords.read_text().strip().rpartition(":")[2]
     assert all(password not in part for part in running.process.cmdline())
     assert running.process.uids().effective != 0
     with pytest.raises(psycopg2.OperationalError, match="password authentication failed"):
         _connect(server, password="another")
+    server.change_password()
+    assert password not in passwords.read_text()
+    _connect(server).close()
 
     processes_of_it = [running.process, *running.process.children(recursive=True)]
     os.kill(running.pid, signal.SIGKILL)
