@@ -51,7 +51,8 @@ def _one_for_all(config: Any) -> ScriptDirectory:
 ScriptDirectory.from_config = _one_for_all  # type: ignore[method-assign,assignment]
 
 # Most stacks of tests live too briefly to record the classes of their JVMs, which takes seconds at the end.
-os.environ[class_archive.OFF] = "off"
+# They start with those that a demo has recorded.
+os.environ[class_archive.SETTING] = "read"
 
 # A shell has what it starts in the background ignore SIGINT, and so do the processes of the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -92,7 +93,7 @@ def _no_ambient_configuration(request: pytest.FixtureRequest, monkeypatch: pytes
         return
     for name in list(os.environ):
         ours = name.startswith(("LINEAGE_BRIDGE_", "AWS_", "ICEBERG_", "DAGSTER_HOME"))
-        if ours and name != class_archive.OFF:
+        if ours and name != class_archive.SETTING:
             monkeypatch.delenv(name)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, os.devnull)

@@ -20,6 +20,7 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
+from lineage_bridge_dagster.embedded.materializer import class_conf
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, remote
 from lineage_bridge_dagster.spark.session import session_conf, spark_session
@@ -55,7 +56,7 @@ class ConnectServer:
                 "spark.connect.grpc.binding.address": "127.0.0.1",
                 "spark.connect.grpc.binding.port": str(self.port),
                 "spark.local.dir": str(self._folder),
-                **SMALL_SPARK,
+                **class_conf(SMALL_SPARK),
                 **self._conf,
             },
         )

@@ -16,6 +16,7 @@ import pytest
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.embedded.materializer import class_conf
 from lineage_bridge_dagster_tests.duckdb_cli import packaged_duckdb
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def classic_spark(spark_catalog: CatalogSettings) -> Iterator[SparkSession]:
             patch.setenv(name, value)
         session = spark_session(
             Catalogs.of(spark_catalog),
-            {"spark.master": "local[2]", "spark.driver.memory": "1g", **SMALL_SPARK},
+            class_conf({"spark.master": "local[2]", "spark.driver.memory": "1g", **SMALL_SPARK}),
             app_name="lineage-bridge-tests",
         )
     yield session

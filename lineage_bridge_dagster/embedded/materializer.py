@@ -37,11 +37,13 @@ from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
 SPARK_CONF: Mapping[str, str] = {
     "spark.master": "local[2]",
     "spark.driver.memory": "768m",
     # Without its second compiler, Java reserves 48 MB for compiled code, which is soon full.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MaxMetaspaceSize=320m "
+    _JAVA_OPTIONS: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:MaxMetaspaceSize=320m "
     "-XX:ReservedCodeCacheSize=240m",
     "spark.sql.shuffle.partitions": "1",
     "spark.ui.retainedJobs": "20",
@@ -76,8 +78,8 @@ def _server_conf(env: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _class_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """What lets Spark's JVM start with an archive of its classes, or record one.
+def class_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """A configuration with what lets Spark's JVM start with the archive of its classes, or record one.
 
     A JVM that records compares where each class is from with all archives before it on the class path, with
     two calls of stat() each: those of most classes come first, or Spark would start half as fast.
@@ -87,13 +89,13 @@ def _class_conf(conf: Mapping[str, str]) -> dict[str, str]:
     first = [*jars.pyspark_jars(*_MOST_CLASSES), *sorted(iceberg, reverse=True)]
     folder = first[0].parent
     class_path = [*first, folder / "*", *(path for path in ours if path not in iceberg)]
-    java_options = conf["spark.driver.extraJavaOptions"]
     files = [*first, *sorted(folder.glob("*.jar")), *ours]
-    classes = class_archive.options("spark", files, java_options.split(), record=True)
+    recorded_with = SPARK_CONF[_JAVA_OPTIONS].split()
+    classes = class_archive.options("spark", files, recorded_with, record=True)
     return {
         **conf,
         "spark.driver.extraClassPath": os.pathsep.join(map(str, class_path)),
-        "spark.driver.extraJavaOptions": " ".join([java_options, *(f'"{option}"' for option in classes)]),
+        _JAVA_OPTIONS: " ".join([conf[_JAVA_OPTIONS], *(f'"{option}"' for option in classes)]),
     }
 
 
@@ -126,7 +128,7 @@ def run(home: Path, interval: float = INTERVAL) -> int:
         settings = Settings.from_env(os.environ)
         catalogs = _catalogs(settings)
         emulator = Emulator(os.environ["LINEAGE_BRIDGE_CONFLUENT_API_URL"])
-        conf = {**LOADING, **_class_conf(SPARK_CONF), **_server_conf(os.environ)}
+        conf = {**LOADING, **class_conf(SPARK_CONF), **_server_conf(os.environ)}
         spark = spark_session(catalogs, conf, app_name="lineage-bridge-materializer")
         confluent = ConfluentSession(settings.confluent)
         tableflow = TableflowService(

@@ -18,8 +18,8 @@ from pathlib import Path
 from lineage_bridge_dagster.jars.fetch import cache_root
 from lineage_bridge_dagster.jars.jvm import home, java
 
-#: With the value `off`, this variable has JVMs neither use archives nor record them.
-OFF = "LINEAGE_BRIDGE_CLASS_ARCHIVES"
+#: With the value `read`, this variable has JVMs use archives, and record none.
+SETTING = "LINEAGE_BRIDGE_CLASS_ARCHIVES"
 
 #: Begins the option of a JVM that records.
 RECORDS = "-XX:ArchiveClassesAtExit="
@@ -37,7 +37,7 @@ _KEPT = 3
 _ABANDONED_SECONDS = 3600.0
 
 #: A JVM that ran for fewer seconds was stopped before it had loaded what a start needs.
-_LEAST_SECONDS = 60.0
+_LEAST_SECONDS = 40.0
 
 
 def options(
@@ -52,8 +52,6 @@ def options(
         record: Whether to record an archive if there is none. It is written when the JVM exits, which takes
             seconds, and by no JVM that is killed.
     """
-    if os.environ.get(OFF) == "off":
-        return []
     try:
         folder = _own_folder()
         archive = folder / f"{name}-{_digest(class_path, java_options)}.jsa"
@@ -63,7 +61,7 @@ def options(
             return [f"-XX:SharedArchiveFile={archive}", _QUIET] if _used(archive) else []
     except OSError:
         return []
-    if not record:
+    if not record or os.environ.get(SETTING) == "read":
         return []
     part = folder / f"{archive.stem}.{int(time.time())}-{secrets.token_hex(4)}.part"
     return [f"{RECORDS}{part}", _QUIET]

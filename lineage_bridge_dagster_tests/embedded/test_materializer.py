@@ -35,7 +35,7 @@ from lineage_bridge_dagster.embedded import tableflow_service, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage, MemoryBroker
-from lineage_bridge_dagster.embedded.materializer import SPARK_CONF, _class_conf
+from lineage_bridge_dagster.embedded.materializer import SPARK_CONF, class_conf
 from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
@@ -312,7 +312,7 @@ class TestTables:
 @pytest.mark.spark
 def test_classes_come_from_the_same_archives_as_without_a_class_path_of_our_own() -> None:
     """Of the classes that PySpark's archives and ours have both, Spark takes PySpark's."""
-    conf = _class_conf(SPARK_CONF)
+    conf = class_conf(SPARK_CONF)
     entries = [Path(entry) for entry in conf["spark.driver.extraClassPath"].split(os.pathsep)]
     everything = next(entry for entry in entries if entry.name == "*")
     first = entries[: entries.index(everything)]

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster import jars
-from lineage_bridge_dagster.jars import class_archive
-from lineage_bridge_dagster.jars.class_archive import OFF, RECORDS, keep_recorded, options
+from lineage_bridge_dagster.jars.class_archive import RECORDS, SETTING, keep_recorded, options
 from lineage_bridge_dagster.jars.gateway import JvmGateway
 
 HOUR = 3600
@@ -19,7 +18,7 @@ HOUR = 3600
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv(OFF)
+    monkeypatch.delenv(SETTING)
     monkeypatch.setenv("LINEAGE_BRIDGE_CACHE", str(tmp_path / "cache"))
     return jars.cache_root() / "classes"
 
@@ -125,7 +124,12 @@ def test_a_cache_that_cannot_be_used_means_no_archive(
     assert options("kafka", [jar], record=True) == []
 
 
-def test_archives_can_be_turned_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(OFF, "off")
-    assert options("kafka", [_jar(tmp_path)], record=True) == []
-    assert class_archive.OFF == "LINEAGE_BRIDGE_CLASS_ARCHIVES"
+def test_archives_can_be_used_without_recording_any(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = _jar(tmp_path)
+    _recording(cache, jar).write_bytes(b"\xf0archive")
+    keep_recorded(least_seconds=0)
+    monkeypatch.setenv("LINEAGE_BRIDGE_CLASS_ARCHIVES", "read")
+    assert options("kafka", [jar], record=True)[0].startswith("-XX:SharedArchiveFile=")
+    assert options("rest", [jar], record=True) == []

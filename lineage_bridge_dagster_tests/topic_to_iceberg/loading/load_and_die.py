@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.embedded.materializer import class_conf
 from lineage_bridge_dagster.schemas.schemas import Mode
 from lineage_bridge_dagster.spark.session import spark_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
@@ -40,7 +41,7 @@ def main(mode: Mode, catalog: str, *databases: str) -> None:
     spark = spark_session(
         Catalogs.of(CatalogSettings.model_validate_json(catalog)),
         # A task that hangs must not keep those of the other tables from running.
-        {"spark.master": "local[8]", "spark.driver.memory": "512m", **SMALL_SPARK},
+        class_conf({"spark.master": "local[8]", "spark.driver.memory": "512m", **SMALL_SPARK}),
     )
     schemas = TopicSchemas(value=ORDERS_V1)
 
