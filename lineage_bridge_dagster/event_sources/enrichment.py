@@ -63,6 +63,8 @@ def read_source(source: EventSource, saved: object, now: datetime, max_age: time
     scope = Scope(OPENLINEAGE, "", source.name)
     known = saved if isinstance(saved, Mapping) else {}
     intake, refused = _intake(known, now)
+    # Twice as long, so that what is too old can still be named.
+    intake.since = now - 2 * max_age
     status, reason = Status.COMPLETE, ""
     try:
         source.read(intake)
@@ -70,8 +72,7 @@ def read_source(source: EventSource, saved: object, now: datetime, max_age: time
         status = Status.PARTIAL if error.partial else Status.DENIED if error.denied else Status.FAILED
         reason = redact_text(error.reason)
     ledger, since = intake.ledger, iso(now - max_age)
-    # Twice as long, so that what is too old can still be named.
-    ledger.prune(iso(now - 2 * max_age))
+    ledger.prune(iso(intake.since))
     # What is read again is refused again.
     refused = [each for each in refused if each[0] >= since and each[1] not in intake.refused]
     refused += [[ledger.now, text] for text in intake.refused]

@@ -49,10 +49,11 @@ class EventFiles:
         known = known if isinstance(known, dict) else {}
         read: dict[str, Any] = {}
         problems: list[str] = []
-        denied = False
+        denied, since = False, intake.since.timestamp()
         for file in self._files():
             try:
-                read[str(file)] = _read(file, known.get(str(file)), intake)
+                if file.stat().st_mtime >= since:
+                    read[str(file)] = _read(file, known.get(str(file)), intake)
             except FileNotFoundError:
                 # It was rotated away since the folder was listed.
                 continue

@@ -23,6 +23,7 @@ from lineage_bridge_dagster.text import first_few, plural
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import ObjectTypeDef
 
 _BUFFER = 1024 * 1024
 #: Objects that a probe lists.
@@ -54,7 +55,7 @@ class EventObjects:
         bucket, prefix = self._place
         try:
             client = self.client()
-            found = [key for key, _ in islice(_objects(client, bucket, prefix), _PROBED)]
+            found = [each["Key"] for each in islice(_objects(client, bucket, prefix), _PROBED)]
             if found:
                 client.head_object(Bucket=bucket, Key=found[0])
         except (ClientError, BotoCoreError, ConfigurationError) as error:
@@ -77,7 +78,10 @@ class EventObjects:
         intake.position = {"objects": known}
         try:
             client = self.client()
-            for key, tag in _objects(client, bucket, prefix):
+            for each in _objects(client, bucket, prefix):
+                key, tag = each["Key"], each["ETag"]
+                if each["LastModified"] < intake.since:
+                    continue
                 if known.get(key) == tag:
                     read[key] = tag
                     continue
@@ -130,12 +134,12 @@ def _take(client: S3Client, bucket: str, key: str, intake: EventIntake) -> str:
     return found["ETag"]
 
 
-def _objects(client: S3Client, bucket: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """The names and tags of the objects, in the order of their names."""
+def _objects(client: S3Client, bucket: str, prefix: str) -> Iterator[ObjectTypeDef]:
+    """The objects in the order of their names."""
     for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for each in page.get("Contents", ()):
             key = each["Key"]
             # `events/` and `events`, but not `events-old/`.
             below = not prefix or prefix.endswith("/") or key == prefix or key.startswith(f"{prefix}/")
             if below and (key.endswith(SUFFIXES) or key == prefix):
-                yield key, each["ETag"]
+                yield each

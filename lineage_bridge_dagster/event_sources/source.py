@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import orjson
@@ -16,6 +17,8 @@ from lineage_bridge_dagster.openlineage.incoming.parsing import RefusedEventErro
 #: Refused events that are named; more are only counted.
 MAX_REFUSED = 20
 _REASON = 300
+
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 #: How far a source was read, as JSON of its own.
 Position = Mapping[str, Any]
@@ -44,10 +47,12 @@ class EventIntake:
         refused: What was refused, each with its place and reason; the first `MAX_REFUSED`.
         refused_count: All that were refused.
         position: How far the source is read; what is read is in the ledger.
+        since: Files and objects that were last changed before hold no event that counts any more.
     """
 
     ledger: JobLedger
     position: Position = field(default_factory=dict)
+    since: datetime = _EVER
     count: int = 0
     refused: list[str] = field(default_factory=list)
     refused_count: int = 0

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.lineage.hops import (
 )
 from lineage_bridge_dagster.lineage.loaded_topics import TOPIC_TO_ICEBERG, loaded_topic_of
 from lineage_bridge_dagster.lineage.model import NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode
+from lineage_bridge_dagster.lineage.nodes import ExternalJobNode, GlueTableNode
 from lineage_bridge_dagster.lineage.text import MAX_VALUE_BYTES, clean, one_line
 
 PREFIX = "lineage_bridge."
@@ -209,6 +209,8 @@ def _line(hop: Hop, options: DocumentOptions) -> HopLine:
     if node.node_type == NodeType.CONNECTOR:
         # The class without its Java package.
         note = clean(node.connector_class).rpartition(".")[2]
+    elif isinstance(node, ExternalJobNode):
+        note = clean(node.integration)
     elif fields := node.schema_fields:
         note = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
     sql = shown_sql(node, options.sql) or ""

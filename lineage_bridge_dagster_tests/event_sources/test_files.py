@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,16 @@ def test_files_that_are_rotated_truncated_or_removed_lose_nothing(tmp_path: Path
     last = read(tmp_path, last)
     assert names(last) == ["a", "b", "c", "d", "e", "f"]
     assert [*last.position["files"]] == [str(file)]
+
+
+def test_a_file_that_was_last_changed_too_long_ago_is_not_read(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.ndjson").write_text(told(name) + "\n")
+    os.utime(tmp_path / "a.ndjson", (0, NOW.timestamp() - 1))
+    intake = EventIntake(JobLedger(NOW), since=NOW)
+    os.utime(tmp_path / "b.ndjson", (0, NOW.timestamp()))
+    EventFiles(str(tmp_path)).read(intake)
+    assert (names(intake), [*intake.position["files"]]) == (["b"], [str(tmp_path / "b.ndjson")])
 
 
 def test_a_document_that_changed_is_read_again(tmp_path: Path) -> None:

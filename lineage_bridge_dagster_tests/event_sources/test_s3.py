@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -111,6 +112,14 @@ def test_pages_of_objects_are_read_once_and_only_those_below_the_prefix(bucket: 
     assert names(one) == ["x"]
 
 
+def test_an_object_that_was_last_changed_too_long_ago_is_not_read(bucket: Bucket) -> None:
+    bucket.put("a.ndjson", told("a"))
+    intake = next_intake(None)
+    intake.since = datetime.now(UTC) + timedelta(days=1)
+    EventObjects(f"s3://{bucket.name}", lambda: bucket.client).read(intake)
+    assert (intake.count, bucket.fetched, intake.position) == (0, [], {"objects": {}})
+
+
 def test_an_object_that_grows_or_is_overwritten_is_read_again_even_while_it_is_listed(bucket: Bucket) -> None:
     bucket.put("a.ndjson", told("a"))
     last = bucket.read()
@@ -139,6 +148,17 @@ def test_an_object_that_grows_or_is_overwritten_is_read_again_even_while_it_is_l
         (gzip.compress(told("b").encode() + b"\n") + b"\x1f\x8bgarbage", 1, ["unpacked"]),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + b"\xff" * 40, 0, ["unpacked"]),
         (gzip.compress(b"[" + told("b").encode() + b",\n" + told("c").encode())[:-30], 0, ["unpacked"]),
+    ],
+    # gzip's own header has the time.
+    ids=[
+        "garbage",
+        "empty",
+        "half a line",
+        "one line",
+        "half a gzip",
+        "two members",
+        "no deflate",
+        "half a list",
     ],
 )
 def test_garbage_is_named_once_and_leaves_the_others(

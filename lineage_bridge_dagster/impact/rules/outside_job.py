@@ -86,12 +86,15 @@ class _Arrival(NamedTuple):
 
 
 def _arrivals(output: Output, node: NodeRef, name: str) -> Iterator[_Arrival]:
+    # A job may unwrap the envelope of Debezium's records, or name the row's columns as if it did.
+    names = {name, name.removeprefix("after."), f"after.{name}"} if node.kind is NodeKind.TOPIC else {name}
     for column in output.columns:
-        how = {s.how for s in column.sources if s.node == node and overlap(s.column, name)}
-        yield from (_Arrival(each, how == {How.IDENTITY}) for each in column.names_of(node, name))
-        decides = (s for use in column.uses for s in use.sources if s.node == node)
-        if any(overlap(source.column, name) for source in decides):
-            yield _Arrival(None)
+        for each in sorted(names):
+            how = {s.how for s in column.sources if s.node == node and overlap(s.column, each)}
+            yield from (_Arrival(found, how == {How.IDENTITY}) for found in column.names_of(node, each))
+            decides = (s for use in column.uses for s in use.sources if s.node == node)
+            if any(overlap(source.column, each) for source in decides):
+                yield _Arrival(None)
 
 
 def _passed(output: Output, node: NodeRef, delta: NodeDelta) -> Iterator[NodeDelta]:

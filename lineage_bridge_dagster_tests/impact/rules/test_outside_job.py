@@ -142,6 +142,7 @@ JOB, OUT = NodeRef(NodeKind.JOB, "j"), NodeRef(NodeKind.DATASET, "out")
         ("nullable", "a", [("nullable", "a")], [], ""),
         ("meaning", "b", [("meaning", "b")], [("meaning", "b1")], ""),
         ("meaning", None, [("meaning", None)], [("meaning", None)], ""),
+        ("nulled", "after.a", [("nulled", "after.a")], [("nulled", "a1")], ""),
         ("nulled", "other", [], [], ""),
         ("removed", "a", [("nulled", "a")], [("nulled", "a1")], "whether it fails without it"),
         ("added", "new", [("added", "new")], [], ""),

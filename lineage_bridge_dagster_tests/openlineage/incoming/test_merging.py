@@ -88,7 +88,9 @@ def test_a_chain_goes_on_through_an_outside_job() -> None:
     ]
     document = render(chain_of(graph, f"aws:glue_table:env-abc123:glue://{EAST}/orders"), PushSettings())
     assert '"kind":"external_job"' in document.parameters[KEY_UPSTREAM_CHAIN]
-    assert "- external_job: spark/nightly.orders" in (document.block(2048, "2026-11-27T00:00:00.000Z") or "")
+    assert "- external_job: spark/nightly.orders [SPARK]" in (
+        document.block(2048, "2026-11-27T00:00:00.000Z") or ""
+    )
 
 
 def test_edges_say_who_told_them_and_when() -> None:
