@@ -16,7 +16,7 @@ from lineage_bridge_dagster.impact.rules.flink import statement_reaction
 from lineage_bridge_dagster.impact.rules.outside_job import outside_job_reaction
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
 from lineage_bridge_dagster.impact.rules.source import source_reaction
-from lineage_bridge_dagster.impact.rules.tableflow import table_reaction
+from lineage_bridge_dagster.impact.rules.tableflow_table import table_reaction
 from lineage_bridge_dagster.impact.schema_diff import SchemaField
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, TableflowTable
 

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import LineageMetadata, StandardMetadata, column_schema
 from lineage_bridge_dagster.specs.pages.columns import column_table
 from lineage_bridge_dagster.specs.pages.feeds import all_feeds
-from lineage_bridge_dagster.specs.pages.tableflow import tableflow_metadata, tableflow_of
+from lineage_bridge_dagster.specs.pages.tableflow_facts import tableflow_metadata, tableflow_of
 
 
 def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict[str, Any]:

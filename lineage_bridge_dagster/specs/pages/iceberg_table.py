@@ -8,7 +8,7 @@ from lineage_bridge_dagster.lineage.nodes import CommitReport, IcebergTableNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
 from lineage_bridge_dagster.specs.pages.queries import QueriedTable, QueryPlace, statements
-from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
+from lineage_bridge_dagster.specs.pages.tableflow_facts import tableflow_of, tableflow_rows
 
 
 def first_line(table: IcebergTableNode, context: NodeContext) -> str:

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.specs.pages.iceberg_table import catalog_rows
 from lineage_bridge_dagster.specs.pages.open_points import upstream_sentences
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain
 from lineage_bridge_dagster.specs.pages.queries import QueriedTable, QueryPlace, statements
-from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
+from lineage_bridge_dagster.specs.pages.tableflow_facts import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.specs.pages.tree import text_tree
 from lineage_bridge_dagster.text import first_few
 

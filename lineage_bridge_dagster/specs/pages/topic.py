@@ -10,7 +10,7 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, T
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import paragraph
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
-from lineage_bridge_dagster.specs.pages.tableflow import tableflow_of, tableflow_rows
+from lineage_bridge_dagster.specs.pages.tableflow_facts import tableflow_of, tableflow_rows
 from lineage_bridge_dagster.text import byte_size, duration, first_few
 
 _TABLES = frozenset({NodeType.TABLEFLOW_TABLE, NodeType.CATALOG_TABLE})
