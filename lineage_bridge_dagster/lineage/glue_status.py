@@ -95,9 +95,9 @@ def absence_sentence(table: Node) -> str:
     region = glue.aws_region or "Glue"
     reason = glue.glue_reason or "the reason is not known"
     if status is GlueStatus.MISSING:
-        return sentence(f"Tableflow is on, there is no table in {region}, because {reason}".rstrip("."))
+        return sentence(f"Tableflow is on, but there is no table in {region}, because {reason}".rstrip("."))
     if status is GlueStatus.UNKNOWN:
-        text = f"Tableflow is on, it is unknown whether there is a table in {region}, because {reason}"
+        text = f"Tableflow is on, but it is unknown whether there is a table in {region}, because {reason}"
         return sentence(text.rstrip("."))
     return ""
 

@@ -355,7 +355,7 @@ def test_a_missing_table_fails_one_check_with_the_reason(
     assert [evaluation.check_name for evaluation in failed] == ["tableflow_healthy"]
     assert failed[0].severity is AssetCheckSeverity.ERROR
     assert str(failed[0].description) == (
-        f"Tableflow is on, there is no table in {REGION}, because its sync to Glue failed: no rights. "
+        f"Tableflow is on, but there is no table in {REGION}, because its sync to Glue failed: no rights. "
         "What to do: Grant them."
     )
     for name in NAMES - {"tableflow_healthy"}:

@@ -89,7 +89,8 @@ def test_table_that_was_missing_in_the_discovery_is_skipped_with_the_reason_and_
     graph_json.dump(discovery(known), path)
     result = run("push", "--graph", path)
     assert result.exit_code == 0, result.output
-    assert f"skipped    {CLUSTER}.payments  Tableflow is on, there is no table in {REGION}" in result.stdout
+    said = f"skipped    {CLUSTER}.payments  Tableflow is on, but there is no table in {REGION}"
+    assert said in result.stdout
     assert "-> Resume Tableflow." in result.stdout
     assert "1 updated" in result.stdout
 

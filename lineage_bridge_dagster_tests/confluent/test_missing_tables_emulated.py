@@ -193,7 +193,7 @@ def test_topic_without_a_table_is_shown_everywhere(
     topic, table = assets(found)
     assert table.key.path == KEY
     assert f"Tableflow is on; no table in Glue: {because}" in (topic.spec.description or "")
-    said = f"Tableflow is on, there is no table in {REGION}, because {because}"
+    said = f"Tableflow is on, but there is no table in {REGION}, because {because}"
     assert said in (table.spec.description or "")
 
     outcome = health(found)

@@ -169,7 +169,7 @@ def test_pages_of_a_missing_table_and_of_its_topic_say_so_and_why() -> None:
     w = absent("missing", glue_next_step="Grant them.")
     page = page_of(w, table_id(EAST, "o.v1"))
     assert page.startswith("Not in Glue: Iceberg table o.v1 in the Glue database lkc-east1, from Kafka topic")
-    said = f"Tableflow is on, there is no table in {REGION}, because its sync to Glue failed: no rights."
+    said = f"Tableflow is on, but there is no table in {REGION}, because its sync to Glue failed: no rights."
     assert page.splitlines()[2:5] == [said, "", "What to do: Grant them."]
     assert "Athena" not in page
     assert "└─ topic o.v1" in page
