@@ -6,8 +6,10 @@ takes seconds. Confluent's APIs are not there, as in an outage of all of them.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,6 +79,25 @@ class Deployed:
             world.topic(EAST, f"topic-{number}")
         StateStore.of(self.instance, KEY).store(world.discovery())
         return f"kafka/{EAST}/topic-{self.topics - 1}"
+
+    @contextmanager
+    def reload_under_way(self) -> Iterator[str]:
+        """Within the block, a tick has the code server load a newer discovery, whose file is slow to come.
+
+        Yields the key of the asset that it adds.
+        """
+        self.aws.fail("GetObject", delay_seconds=8, matching="defs_state")
+        try:
+            key = self.store_newer()
+            eventually(lambda: self.aws.pending_faults == 0 or None, 240, "a reload", 0.05)
+            yield key
+        finally:
+            self.aws.clear_faults()
+
+    def cursor(self) -> Mapping[str, Any]:
+        """The sensor's cursor."""
+        found = (each for each in self.instance.all_instigator_state() if each.name == "lineage_sensor")
+        return dict(json.loads(next(found).instigator_data.cursor))  # type: ignore[union-attr]
 
     def query(self, text: str, process: str = WEBSERVER, **variables: Any) -> Mapping[str, Any]:
         """What a webserver answers; each connection that PostgreSQL has closed fails one request."""

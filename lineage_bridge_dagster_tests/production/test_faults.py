@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
@@ -30,25 +29,34 @@ def test_a_newer_discovery_is_in_every_process_by_one_reload(deployed: Deployed)
         assert len(deployed.assets(process)) == len(set(deployed.assets(process)))
 
 
-def test_a_code_server_that_is_killed_before_it_reloads_comes_back_with_the_newest(
+def test_a_code_server_that_is_killed_while_it_reloads_comes_back_with_the_newest(
     deployed: Deployed,
 ) -> None:
-    production = deployed.production
-    key = deployed.store_newer()
-    production.kill(CODE_SERVER)
-    production.start(CODE_SERVER)
+    with deployed.reload_under_way() as key:
+        deployed.production.kill(CODE_SERVER)
+    deployed.production.start(CODE_SERVER)
     deployed.wait_for_assets(key)
+    assert len(deployed.assets()) == len(set(deployed.assets()))
 
 
-def test_a_daemon_that_is_killed_goes_on_from_its_cursor(deployed: Deployed) -> None:
+def test_a_daemon_that_is_killed_in_a_tick_goes_on_from_its_cursor(deployed: Deployed) -> None:
     production = deployed.production
-    production.kill(DAEMON)
-    key, since = deployed.store_newer(), time.time()
+    before = deployed.cursor()["totals"]["at"]
+    with deployed.reload_under_way() as key:
+        production.kill(DAEMON)
+    # The code server goes on with what the tick had asked for.
+    deployed.wait_for_assets(key)
     production.start(DAEMON)
-    deployed.wait_for_tick("loaded a newer discovery", since)
-    deployed.wait_for_assets(key)
-    (state,) = [each for each in deployed.instance.all_instigator_state() if each.name == "lineage_sensor"]
-    assert len(json.loads(state.instigator_data.cursor)["servers"]) > 1  # type: ignore[union-attr]
+    eventually(lambda: deployed.cursor()["totals"]["at"] > before or None, 240, "a further tick", 0.5)
+    assert len(deployed.cursor()["servers"]) > 1
+
+
+def test_a_webserver_that_is_killed_leaves_the_other_at_work(deployed: Deployed) -> None:
+    production = deployed.production
+    production.kill(READ_ONLY_WEBSERVER)
+    deployed.wait_for_assets(deployed.store_newer())
+    production.start(READ_ONLY_WEBSERVER)
+    assert sorted(deployed.assets(READ_ONLY_WEBSERVER)) == sorted(deployed.assets())
 
 
 def test_two_daemons_double_nothing(deployed: Deployed) -> None:
