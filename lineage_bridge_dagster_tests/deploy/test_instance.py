@@ -156,6 +156,21 @@ def test_helm_runs_one_code_server_with_the_instance_and_the_name_that_the_other
     assert deployment["codeServerArgs"][3] == file["location_name"]
 
 
+def test_network_policies_name_the_ports_and_close_all_others() -> None:
+    values = _values()
+    (deployment,) = values["dagster-user-deployments"]["deployments"]
+    code, webservers = yaml.safe_load_all((DEPLOY / "helm" / "network-policies.yaml").read_text())
+    for policy, port in (
+        (code, deployment["port"]),
+        (webservers, values["dagsterWebserver"]["service"]["port"]),
+    ):
+        assert policy["spec"]["policyTypes"] == ["Ingress"]
+        (rule,) = policy["spec"]["ingress"]
+        assert rule["ports"] == [{"protocol": "TCP", "port": port}]
+        # An empty list would let everybody in.
+        assert rule["from"]
+
+
 def test_helm_mounts_keys_as_files_where_they_are_read() -> None:
     (deployment,) = _values()["dagster-user-deployments"]["deployments"]
     (volume,), (mount,), (variable,) = (deployment[name] for name in ("volumes", "volumeMounts", "env"))
