@@ -82,7 +82,8 @@ def _push_forms(
     try:
         context = BusinessContext(client, settings)
         tables = [result.table for result in results]
-        return push_to([context], discovery, tables=tables, dry_run=pushed.dry_run)
+        report = push_to([context], discovery, tables=tables, dry_run=pushed.dry_run)
+        return replace(report, results=tuple(map(context.told, report.results)))
     except Exception as error:  # whatever it is, the push to the tables themselves is done
         logger.exception("The push to Glue's business context failed")
         return PushReport(

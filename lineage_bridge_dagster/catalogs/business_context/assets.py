@@ -11,6 +11,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import boto3
@@ -155,8 +156,12 @@ class Assets:
                 if self._is_table(found, place, account) is not False:
                     return found
         ids, complete = self._candidates(place, where)
-        candidates = [self._asset(each, where) for each in ids]
-        confirmed = [each for each in candidates if self._is_table(each, place, account)]
+        confirmed = []
+        for each in ids:
+            # The index of the search may be behind.
+            with suppress(NotFoundError):
+                if self._is_table(found := self._asset(each, where), place, account):
+                    confirmed.append(found)
         if len(confirmed) > 1:
             raise AmbiguousAssetError(
                 f"{len(confirmed)} assets are {place.dotted}: {first_few([each.id for each in confirmed])}.",

@@ -43,6 +43,7 @@ from lineage_bridge_dagster.lineage.ownership import PushOptions
 from lineage_bridge_dagster.lineage.push_results import NOT_OURS, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.text import plural
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -109,6 +110,8 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         self.assets = Assets(client, self.count)
         self._reader = GlueReader(client)
         self._glue = GlueCatalog(client, forms, clock=clock, sleep=sleep)
+        #: By node id, how many columns with a known origin an asset lacks.
+        self._lacking: dict[str, int] = {}
         self._graph = Graph()
         self._columns: ColumnIndex | None = None
 
@@ -158,7 +161,15 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
             f"{' and '.join(foreign)} {asset.id} has a form of our name that is not ours" if foreign else ""
         )
         ours = {key: text for key, text in target.origins.items() if key.removeprefix(COLUMN) in columns}
+        self._lacking[target.node.node_id] = len(target.origins) - len(ours)
         return ReadAsset(TableRevision(None, parameters, uuid=asset.id), ours, refusal)
+
+    def told(self, result: TableResult) -> TableResult:
+        """The result of a push, with what could not be attached for want of a column."""
+        if not (lacking := self._lacking.get(result.table)) or not result.ok:
+            return result
+        without = f"without {plural(lacking, 'column')} that the asset does not have"
+        return replace(result, reason="; ".join(filter(None, (result.reason, without))))
 
     def absence(self, target: AssetTarget) -> tuple[str, str] | None:
         return NOT_AN_ASSET, (

@@ -68,10 +68,16 @@ class Shop:
         found = enrich(Discovery(self.graph), self.client, region=REGION, clock=clock)
         return discovery(found.graph)
 
-    def push_all(self, **options: Any) -> PushReport:
+    def push_all(
+        self, found: Discovery | None = None, *, dry_run: bool = False, **settings: Any
+    ) -> PushReport:
         """Push to Glue and to its business context."""
         return push_tables(
-            self.discovery, self.client, lambda: Catalogs(CatalogSettings()), SETTINGS, **options
+            found or self.discovery,
+            self.client,
+            lambda: Catalogs(CatalogSettings()),
+            SETTINGS.model_copy(update=settings),
+            dry_run=dry_run,
         )
 
     def push(self, found: Discovery | None = None, **settings: Any) -> PushReport:

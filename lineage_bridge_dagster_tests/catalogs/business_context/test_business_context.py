@@ -259,13 +259,24 @@ def test_a_reader_finds_a_table_by_the_name_of_its_topic(shop: Shop) -> None:
     assert json.loads(asset["Attachments"][TABLE]["Content"])["sourceConnectors"] == "debezium-pg"
 
 
-def test_nothing_is_asked_where_it_is_off(shop: Shop) -> None:
-    report = shop.push_all
-    shop.aws.clear_faults()
-    from lineage_bridge_dagster.catalogs.push import push_tables
-    from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
+def test_columns_that_the_asset_lacks_are_told_and_get_their_form_later(shop: Shop) -> None:
+    found = shop.discovery
+    table = shop.catalog.table("orders.v1")["StorageDescriptor"]
+    shop.catalog.edit("orders.v1", StorageDescriptor={**table, "Columns": table["Columns"][:1]})
+    report = shop.push_all(found)
+    assert report.business_context is not None
+    assert report.business_context.results[0].outcome == (
+        "updated: without 1 column that the asset does not have"
+    )
+    shop.catalog.edit("orders.v1", StorageDescriptor=table)
+    assert shop.only().status is PushStatus.UPDATED
+    assert COLUMN in shop.forms("note")
 
-    report = push_tables(shop.discovery, shop.client, dict, PushSettings())  # type: ignore[arg-type]
+
+def test_nothing_is_asked_where_it_is_off(shop: Shop) -> None:
+    found = shop.discovery
+    shop.aws.clear_faults()
+    report = shop.push_all(found, business_context=False)
     assert report.business_context is None
     assert "business_context" not in report.to_json()
     assert not set(shop.aws.calls) & {*READS, *WRITES}
