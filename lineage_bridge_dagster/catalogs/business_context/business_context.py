@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.business_context.assets import Assets
 from lineage_bridge_dagster.catalogs.business_context.forms import (
@@ -60,18 +60,23 @@ class AssetTarget(PushTarget):
         place: In lower case.
         account: Empty if it is unknown.
         columns: The names of all columns.
-        origins: Where they come from, as parameters.
     """
 
     node: Node
     place: GluePlace
     account: str
     columns: tuple[str, ...]
-    origins: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def names(self) -> tuple[str, str]:
         return self.place.database, self.place.table
+
+    def result(self, status: PushStatus, reason: str = "", hint: str = "", **changes: Any) -> TableResult:
+        """The result of its push, without the forms of columns beyond what changed: there may be many."""
+        for name in {"before", "after"} & changes.keys():
+            kept = {key: text for key, text in changes[name].items() if not key.startswith(COLUMN)}
+            changes[name] = kept
+        return super(AssetTarget, self).result(status, reason, hint, **changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         self._columns: ColumnIndex | None = None
 
     def tables(self, graph: Graph) -> Iterable[Node]:
-        self._graph, self._columns = graph, None
+        self._graph = graph
         return self._glue.tables(graph)
 
     def exists(self, node: Node) -> bool:
@@ -126,17 +131,14 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         return self._glue.names_of(node)
 
     def targets(self, nodes: Iterable[Node]) -> Iterator[AssetTarget | TableResult]:
-        columns = self._columns or ColumnIndex(self._graph, UpstreamIndex.of(self._graph).direct)
-        self._columns = columns
+        self._columns = ColumnIndex(self._graph, UpstreamIndex.of(self._graph).direct)
         for target in self._glue.targets(nodes):
             if isinstance(target, TableResult):
                 yield target
                 continue
             table = GlueTableNode.of(target.node)
-            flows = columns.table(target.node, columns.topics_of(target.node))
             names = tuple(each.name for each in (*table.columns, *table.partition_keys))
-            found = origins(self._graph, columns, flows)
-            yield AssetTarget(target.node, target.place, table.catalog_id or "", names, found)
+            yield AssetTarget(target.node, target.place, table.catalog_id or "", names)
 
     def read(self, target: AssetTarget) -> ReadAsset:
         known = self.assets.form_types()
@@ -160,9 +162,18 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         refusal = (
             f"{' and '.join(foreign)} {asset.id} has a form of our name that is not ours" if foreign else ""
         )
-        ours = {key: text for key, text in target.origins.items() if key.removeprefix(COLUMN) in columns}
-        self._lacking[target.node.node_id] = len(target.origins) - len(ours)
+        known_origins = self._origins(target.node)
+        ours = {key: text for key, text in known_origins.items() if key.removeprefix(COLUMN) in columns}
+        if lacking := len(known_origins) - len(ours):
+            self._lacking[target.node.node_id] = lacking
         return ReadAsset(TableRevision(None, parameters, uuid=asset.id), ours, refusal)
+
+    def _origins(self, table: Node) -> dict[str, str]:
+        """Where the columns of a table come from, as parameters; nothing for one outside the graph."""
+        if self._columns is None:
+            return {}
+        flows = self._columns.table(table, self._columns.topics_of(table))
+        return origins(self._graph, self._columns, flows)
 
     def told(self, result: TableResult) -> TableResult:
         """The result of a push, with what could not be attached for want of a column."""
