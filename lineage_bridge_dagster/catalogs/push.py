@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 logger = logging.getLogger(__name__)
+
+#: How long a push takes for Glue's business context at most: every table costs two calls or more there.
+FORMS_SECONDS = 600.0
 
 AnyCatalog = LineageCatalog[Any, Any, Any]
 
@@ -72,15 +76,20 @@ def push_tables(
 def _push_forms(
     discovery: Discovery, client: GlueClient, settings: PushSettings, pushed: PushReport
 ) -> PushReport:
-    """Push to the assets of the tables that were pushed to Glue and are there; errors are results."""
+    """Push to the assets of the tables that were pushed to Glue and are there; errors are results.
+
+    Those that were written come first, then the others in an order of chance: where time is short, all of
+    them are looked at within some pushes.
+    """
     nodes = discovery.graph.nodes
     results = [
         result
         for result in pushed.results
         if result.status is not PushStatus.SKIPPED and isinstance(nodes.get(result.table), GlueTableNode)
     ]
+    results.sort(key=lambda result: (result.status is not PushStatus.UPDATED, random.random()))  # noqa: S311 - an order
     try:
-        context = BusinessContext(client, settings)
+        context = BusinessContext(client, settings, seconds=FORMS_SECONDS)
         tables = [result.table for result in results]
         report = push_to([context], discovery, tables=tables, dry_run=pushed.dry_run)
         return replace(report, results=tuple(map(context.told, report.results)))

@@ -8,8 +8,10 @@ taken for the table only if what Glue says of them names it.
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -76,11 +78,18 @@ class Assets:
     Args:
         client: A Glue client.
         count: Is told of each call.
+        seconds: From now on, after which nothing is asked any more.
     """
 
-    def __init__(self, client: GlueClient, count: Callable[[str], None] = lambda _operation: None) -> None:
+    def __init__(
+        self,
+        client: GlueClient,
+        count: Callable[[str], None] = lambda _operation: None,
+        seconds: float = math.inf,
+    ) -> None:
         self._client: Any = client
         self._count = count
+        self._until = time.monotonic() + seconds
         self._lock = threading.RLock()
         self._failed = 0
         self._types: dict[str, tuple[str, str]] | None = None
@@ -306,6 +315,11 @@ class Assets:
             raise CallError(
                 f"Not asked: {self._failed} calls to Glue's business context failed in a row.",
                 hint="The next push tries again.",
+            )
+        if time.monotonic() > self._until:
+            raise CallError(
+                "Not asked in the time that a push takes for Glue's business context.",
+                hint="The next push asks for other tables first.",
             )
         method = getattr(self._client, xform_name(operation), None)
         if method is None:

@@ -7,6 +7,7 @@ owner in the form keeps two installations apart, as in the parameters of tables.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -100,6 +101,7 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         client: A Glue client.
         settings: As for every catalog, and so are `clock` and `sleep`. A form has what the parameters have,
             also where they are not written.
+        seconds: From now on, after which no table is looked at any more.
     """
 
     def __init__(
@@ -109,10 +111,11 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        seconds: float = math.inf,
     ) -> None:
         forms = settings.model_copy(update={"set_parameters": True, "set_description": False})
         super().__init__(forms, clock=clock, sleep=sleep)
-        self.assets = Assets(client, self.count)
+        self.assets = Assets(client, self.count, seconds)
         self._reader = GlueReader(client)
         self._glue = GlueCatalog(client, forms, clock=clock, sleep=sleep)
         #: By node id, how many columns with a known origin an asset lacks.

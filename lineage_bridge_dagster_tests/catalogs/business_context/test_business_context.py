@@ -259,6 +259,26 @@ def test_a_reader_finds_a_table_by_the_name_of_its_topic(shop: Shop) -> None:
     assert json.loads(asset["Attachments"][TABLE]["Content"])["sourceConnectors"] == "debezium-pg"
 
 
+def test_a_push_takes_a_limited_time_there_and_looks_first_at_tables_that_it_wrote(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        shop.add(f"t{number}")
+    shop.push_all()
+    shop.catalog.edit("t5", Description="", Parameters={"table_type": "ICEBERG"})
+    report = shop.push_all(max_concurrency=1)
+    assert report.business_context is not None
+    assert report.business_context.results[0].table_name == "t5"
+    monkeypatch.setattr("lineage_bridge_dagster.catalogs.push.FORMS_SECONDS", -1.0)
+    shop.aws.clear_faults()
+    report = shop.push_all()
+    assert report.failed == ()
+    assert report.business_context is not None
+    assert {each.status for each in report.business_context.results} == {PushStatus.FAILED}
+    assert "Not asked in the time" in report.business_context.results[0].reason
+    assert not set(shop.aws.calls) & {*READS, *WRITES}
+
+
 def test_columns_that_the_asset_lacks_are_told_and_get_their_form_later(shop: Shop) -> None:
     found = shop.discovery
     table = shop.catalog.table("orders.v1")["StorageDescriptor"]
