@@ -86,7 +86,7 @@ class Deployed:
 
         Yields the key of the asset that it adds.
         """
-        self.aws.fail("GetObject", delay_seconds=8, matching="defs_state")
+        self.aws.fail("GetObject", delay_seconds=5, matching="defs_state")
         try:
             key = self.store_newer()
             eventually(lambda: self.aws.pending_faults == 0 or None, 240, "a reload", 0.05)
@@ -158,5 +158,8 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
                     production.wait_until_ready()
                     yield found
             finally:
+                # Nothing of them is to be kept, so they need not end in good order.
+                for name in production.members:
+                    production.kill(name)
                 os.environ.clear()
                 os.environ.update(before)

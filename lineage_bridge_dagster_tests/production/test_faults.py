@@ -87,7 +87,7 @@ def test_another_password_of_postgresql_needs_no_restart(deployed: Deployed) -> 
 def test_after_an_outage_of_postgresql_all_processes_go_on(deployed: Deployed) -> None:
     production = deployed.production
     production.kill(POSTGRES)
-    time.sleep(3)
+    time.sleep(1)
     production.start(POSTGRES)
     key = deployed.store_newer()
     deployed.wait_for_assets(key)

@@ -139,10 +139,13 @@ class Production:
             if POSTGRES not in self._leaders:
                 self.prepare()
             self._s3().create_bucket(Bucket=self._bucket)
-            # The first of them creates the tables.
-            self.start(CODE_SERVER)
-            for name in (DAEMON, WEBSERVER, READ_ONLY_WEBSERVER):
+            # Creates the tables, which several processes at once would not.
+            with self.instance():
+                pass
+            for name in (CODE_SERVER, WEBSERVER, READ_ONLY_WEBSERVER):
                 self._launch(name)
+            self.wait_until_ready(CODE_SERVER)
+            self._launch(DAEMON)
         except BaseException:
             self.stop()
             raise
