@@ -15,6 +15,9 @@ LEAST, MOST = 8 << 20, 128 << 20
 #: Tasks for each core, so that a core that is done sooner takes another one.
 _PER_CORE = 2
 
+#: Rows of a table, of which only the keys and the places are read, that one task finds keys among.
+_MOST_ROWS = 500_000
+
 
 def tasks(size: float, cores: int) -> int:
     """The tasks of a batch.
@@ -24,6 +27,16 @@ def tasks(size: float, cores: int) -> int:
         cores: tasks that run at once.
     """
     return max(1, min(ceil(size / LEAST), max(_PER_CORE * cores, ceil(size / MOST))))
+
+
+def matching_tasks(tasks: int, rows: int) -> int:
+    """The tasks by which the records of a batch find the rows of their keys.
+
+    Args:
+        tasks: of the batch.
+        rows: of the table.
+    """
+    return max(tasks, ceil(rows / _MOST_ROWS))
 
 
 def most_of_partition(records: Iterable[int], tasks: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.spark.division import LEAST, MOST, most_of_partition, tasks
+from lineage_bridge_dagster.spark.division import LEAST, MOST, matching_tasks, most_of_partition, tasks
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,8 @@ def test_tasks_grow_with_the_bytes_and_the_cores(size: float, cores: int, expect
 )
 def test_a_long_partition_is_read_by_several_tasks(records: list[int], count: int, expected: int) -> None:
     assert most_of_partition(records, count) == expected
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(0, 4), (2_000_000, 4), (2_000_001, 5), (10**9, 2000)])
+def test_keys_are_found_in_a_large_table_by_more_tasks(rows: int, expected: int) -> None:
+    assert matching_tasks(4, rows) == expected

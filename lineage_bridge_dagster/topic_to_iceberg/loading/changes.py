@@ -32,6 +32,9 @@ _PROBLEM = "_problem"
 #: Longer keys are compared by their SHA-256.
 KEY_BYTES = 256
 
+#: Types of most keys -> a value of theirs, in SQL.
+_INSTEAD_OF_NULL = {"int": "0", "bigint": "0L", "string": "''", "binary": "X''"}
+
 #: Operations of Debezium's envelope that have the row after them.
 _WRITES = ("c", "r", "u")
 
@@ -80,12 +83,12 @@ def truncated_at(judged: DataFrame) -> Mapping[int, int]:
     return {int(row["partition"]): int(row["offset"]) for row in found}
 
 
-def latest(frame: DataFrame, keys: Sequence[Column], kept: Sequence[str] = ()) -> DataFrame:
+def latest(frame: DataFrame, keys: Sequence[str], kept: Sequence[str] = ()) -> DataFrame:
     """The last record of each key in its partition.
 
     Args:
         frame: the records.
-        keys: what identifies a row besides the partition.
+        keys: the columns that identify a row besides the partition.
         kept: fields of `_value` with a flag in `_unavailable`. The last value that was available takes the
             place of one that is not, and lowers its flag.
     """
@@ -93,7 +96,7 @@ def latest(frame: DataFrame, keys: Sequence[Column], kept: Sequence[str] = ()) -
     from pyspark.sql import functions as F
 
     # The key first: Spark sorts by the first bytes of the first column, and by whole rows where they agree.
-    last = Window.partitionBy(*keys, "partition").orderBy(F.col("offset").desc())
+    last = Window.partitionBy(*map(quoted, keys), "partition").orderBy(F.col("offset").desc())
     columns = {"_rank": F.row_number().over(last)}
     every = last.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     for number, name in enumerate(kept):
@@ -111,15 +114,20 @@ def latest(frame: DataFrame, keys: Sequence[Column], kept: Sequence[str] = ()) -
     return frame.drop(*columns)
 
 
-def compared(column: str, kind: DataType) -> str:
-    """A key's column as it is compared, in SQL: long texts and bytes by their SHA-256."""
-    from pyspark.sql.types import BinaryType, StringType
+def compared(column: str, kind: DataType, *, nullable: bool) -> tuple[str, ...]:
+    """What keys of a type are equal by, in SQL and never null; nothing for a type that is compared as it is.
 
-    if isinstance(kind, StringType):
-        return f"if(octet_length({column}) > {KEY_BYTES}, sha2({column}, 256), {column})"
-    if isinstance(kind, BinaryType):
-        return f"if(octet_length({column}) > {KEY_BYTES}, unhex(sha2({column}, 256)), {column})"
-    return column
+    Long texts and bytes are compared by their SHA-256. Spark finds equal values among those that cannot be
+    null by the very columns that it has brought the records of a key together by.
+    """
+    name = kind.simpleString()
+    if (instead := _INSTEAD_OF_NULL.get(name)) is None:
+        return ()
+    found = column
+    if name in ("string", "binary"):
+        digest = f"sha2({column}, 256)" if name == "string" else f"unhex(sha2({column}, 256))"
+        found = f"if(octet_length({column}) > {KEY_BYTES}, {digest}, {column})"
+    return (f"coalesce({found}, {instead})", f"isnull({column})") if nullable else (found,)
 
 
 def _debezium(frame: DataFrame, topic: str) -> DataFrame:

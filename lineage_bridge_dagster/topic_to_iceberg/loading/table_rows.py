@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
@@ -50,17 +51,20 @@ class TableRows:
         keys: the columns that identify a row; empty if rows are appended.
         kept: the columns that keep their values where `_unavailable` says so.
         truncated: whether all other rows are to be deleted.
+        by: for most keys, the columns of the frame that they are compared by.
     """
 
     frame: DataFrame
     keys: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     truncated: bool = False
+    by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The columns of the frame that are not the table's: `_deleted` and `_unavailable`."""
-        return (*((DELETED,) if self.keys else ()), *((UNAVAILABLE,) if self.kept else ()))
+        """The columns of the frame that are not the table's: `_deleted`, `_unavailable` and those of `by`."""
+        flags = ((DELETED, self.keys), (UNAVAILABLE, self.kept))
+        return (*(name for name, there in flags if there), *chain.from_iterable(self.by.values()))
 
     @property
     def columns(self) -> StructType:
@@ -153,19 +157,25 @@ def table_rows(
     if config.mode == "append":
         return TableRows(frame.select(*rows(frame, decoders, portable=portable, raw=raw)))
     key = key_columns(frame, decoders.key)
-    kinds = {field.name: field for field in frame.select(*(c.alias(n) for n, c in key.items())).schema}
-    for name, field in kinds.items():
-        _check_comparable(name, field.dataType, config)
-    frame = frame.withColumns({f"_by_{name}": column for name, column in key.items()})
-    by = [F.expr(compared(quoted(f"_by_{name}"), kinds[name].dataType)) for name in key]
+    by: dict[str, tuple[str, ...]] = {}
+    compared_by: dict[str, Column] = {}
+    fields = frame.select(*(column.alias(name) for name, column in key.items())).schema
+    for place, (name, kind) in enumerate((each.name, each.dataType) for each in fields):
+        _check_comparable(name, kind, config)
+        nullable = decoders.key.is_record and name not in decoders.key.required
+        if texts := compared(quoted(f"_of_{name}"), kind, nullable=nullable):
+            by[name] = tuple(f"_by_{place}_{part}" for part in range(len(texts)))
+            compared_by |= zip(by[name], map(F.expr, texts), strict=True)
+    frame = frame.withColumns({f"_of_{name}": column for name, column in key.items()})
+    frame = frame.withColumns(compared_by) if by else frame
     frame = frame.where(
         ~F.col(TRUNCATED) & (F.col("offset") > (-1 if truncated_at is None else truncated_at))
     )
     kept = tuple(name for name in kept_fields(frame) if name not in key)
-    frame = latest(frame, by, kept)
+    frame = latest(frame, [each for name in key for each in by.get(name, (f"_of_{name}",))], kept)
     columns = rows(frame, decoders, portable=portable, raw=raw, key_wins=True)
     keys = (metadata_name("partition", portable), *key)
-    found = TableRows(frame, keys, kept, truncated_at is not None)
+    found = TableRows(frame, keys, kept, truncated_at is not None, by)
     return replace(found, frame=frame.select(*columns, *found.added))
 
 
@@ -184,10 +194,15 @@ def _check_comparable(name: str, kind: DataType, config: TopicLoad) -> None:
 
 def matching(rows: TableRows, kinds: Mapping[str, DataType]) -> str:
     """The condition that a row `t` of the table and a change `s` have one key, in SQL."""
-    return " AND ".join(
-        f"{compared(f't.{quoted(name)}', kinds[name])} <=> {compared(f's.{quoted(name)}', kinds[name])}"
-        for name in rows.keys
-    )
+    partition, *key = (quoted(name) for name in rows.keys)
+    equal = [f"t.{partition} = s.{partition}"]
+    for name, column in zip(rows.keys[1:], key, strict=True):
+        if by := rows.by.get(name):
+            own = compared(f"t.{column}", kinds[name], nullable=len(by) > 1)
+            equal += [f"{each} = s.{other}" for each, other in zip(own, by, strict=True)]
+        else:
+            equal.append(f"t.{column} <=> s.{column}")
+    return " AND ".join(equal)
 
 
 def merge_statement(rows: TableRows, target: str, source: str, table: Evolved) -> str:

@@ -277,7 +277,9 @@ class TopicTable:
         if not shaped.keys:
             append(counted(rows, config, observation) if at_end else rows, config.name, summary)
         else:
-            merge(rows, config.name, shaped, evolved, summary)
+            present = table.current_snapshot()
+            matching = division.matching_tasks(tasks, present.count("total-records") if present else 0)
+            merge(rows, config.name, shaped, evolved, summary, tasks=matching)
         observed = observation.get
         missing = int(observed.get("unavailable") or 0)
         if missing and shaped.keys:

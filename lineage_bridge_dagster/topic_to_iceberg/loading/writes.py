@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
+from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.commits import global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.topic_to_iceberg.loading.changes import DELETED
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
+_SHUFFLE_TASKS = "spark.sql.shuffle.partitions"
 
 
 def append(frame: DataFrame, name: TableName, summary: Mapping[str, str]) -> None:
@@ -30,14 +32,24 @@ def append(frame: DataFrame, name: TableName, summary: Mapping[str, str]) -> Non
 
 
 def merge(
-    frame: DataFrame, name: TableName, rows: TableRows, table: Evolved, summary: Mapping[str, str]
+    frame: DataFrame,
+    name: TableName,
+    rows: TableRows,
+    table: Evolved,
+    summary: Mapping[str, str],
+    *,
+    tasks: int = 0,
 ) -> None:
     """Merge changes by key, in a snapshot with these entries in its summary.
 
-    The frame's session must be this thread's alone: a statement takes its summary from the session.
+    The frame's session must be this thread's alone: a statement takes its summary from the session, and the
+    number of tasks by which it finds equal keys, if that is given here and not in Spark's configuration.
     """
     session = frame.sparkSession
-    with global_view(frame) as source, _summarized(session, summary):
+    conf = {f"{_SUMMARY}{key}": value for key, value in summary.items()}
+    if tasks and _SHUFFLE_TASKS not in classic.settings(session):
+        conf[_SHUFFLE_TASKS] = str(tasks)
+    with global_view(frame) as source, _configured(session, conf):
         session.sql(merge_statement(rows, name.sql, source, table))
 
 
@@ -67,11 +79,11 @@ def unavailable(
 
 
 @contextmanager
-def _summarized(session: SparkSession, summary: Mapping[str, str]) -> Iterator[None]:
+def _configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     try:
-        for key, value in summary.items():
-            session.conf.set(f"{_SUMMARY}{key}", value)
+        for key, value in conf.items():
+            session.conf.set(key, value)
         yield
     finally:
-        for key in summary:
-            session.conf.unset(f"{_SUMMARY}{key}")
+        for key in conf:
+            session.conf.unset(key)

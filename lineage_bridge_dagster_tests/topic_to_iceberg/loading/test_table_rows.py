@@ -13,6 +13,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
     all_become_rows,
     counted,
     judged,
+    matching,
     table_rows,
 )
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
@@ -64,6 +65,26 @@ def optimized(plan: str) -> str:
 def test_records_are_decoded_once(spark: SparkSession, mode: Any, failures: Any) -> None:
     # The key and the value.
     assert optimized(planned(spark, mode, failures)).count("from_avro(") == 2
+
+
+@pytest.mark.parametrize("number", ["long", ["null", "int"], {"type": "bytes"}])
+def test_records_of_a_key_are_brought_together_once(spark: SparkSession, number: Any) -> None:
+    from pyspark.sql import functions as F
+
+    fields = [{"name": "shop", "type": "string"}, {"name": "number", "type": number}]
+    keys = subject("orders.v1-key", (3, {"type": "record", "name": "Key", "fields": fields}))
+    topic, config = InMemoryTopic(), load_into("d", mode="upsert")
+    topic.add(0, order_v1(1))
+    decoders = Decoders.of_table(TopicSchemas(keys, ORDERS_V1), config)
+    records = topic.read(spark, *topic.bounds())
+    rows = table_rows(judged(records, topic.name, decoders, config), decoders, config)
+    table = spark.createDataFrame(spark.sparkContext.emptyRDD(), rows.columns).hint("merge").alias("t")
+    condition = F.expr(matching(rows, {each.name: each.dataType for each in rows.columns}))
+    joined: Any = table.join(rows.frame.alias("s"), condition, "right_outer")._jdf
+    physical = str(joined.queryExecution().executedPlan().toString())
+    # One for the records, one for the table.
+    assert "SortMergeJoin" in physical
+    assert physical.count("Exchange hashpartitioning") == 2
 
 
 @pytest.fixture
