@@ -19,6 +19,7 @@ from moto.server import ThreadedMotoServer
 
 from lineage_bridge_dagster.config.prefix import SECRETS_DIR
 from lineage_bridge_dagster.launcher.run_launcher import ForkServerRunLauncher
+from lineage_bridge_dagster_tests.deploy.commands import accepted
 from lineage_bridge_dagster_tests.test_dependencies import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -154,6 +155,20 @@ def test_helm_runs_one_code_server_with_the_instance_and_the_name_that_the_other
     assert (server["host"], server["port"]) == (deployment["name"], deployment["port"])
     assert server["name"] == file["location_name"]
     assert deployment["codeServerArgs"][3] == file["location_name"]
+
+
+def test_the_exporter_on_kubernetes_reads_the_instance_of_the_chart() -> None:
+    values = _values()
+    pod = yaml.safe_load((DEPLOY / "helm" / "metrics.yaml").read_text())["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    image, home = values["dagsterDaemon"]["image"], values["global"]["dagsterHome"]
+    assert container["image"] == f"{image['repository']}:{image['tag']}"
+    assert accepted(container["args"]) == "lineage-bridge metrics"
+    home_variable, password = container["env"]
+    assert home_variable == {"name": "DAGSTER_HOME", "value": home}
+    assert password["valueFrom"]["secretKeyRef"]["name"] == values["global"]["postgresqlSecretName"]
+    assert container["volumeMounts"][0]["mountPath"] == f"{home}/dagster.yaml"
+    assert pod["volumes"][0]["configMap"]["name"] == values["global"]["dagsterInstanceConfigMap"]
 
 
 def test_network_policies_name_the_ports_and_close_all_others() -> None:
