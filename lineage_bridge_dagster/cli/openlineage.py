@@ -79,7 +79,7 @@ def listen(
 @click.option("--all", "every", is_flag=True, help="Show jobs that touch nothing in the graph, too.")
 @click.argument("paths", nargs=-1, required=True)
 def show(graph: Path, every: bool, paths: tuple[str, ...]) -> None:
-    """Show which jobs the events of files, folders or patterns tell of, and what each dataset of theirs is.
+    """Show which jobs the events of files, folders, patterns or s3:// prefixes tell of, with their datasets.
 
     A dataset that is in the graph is marked with a plus sign. Exits 1 if an event was refused or a path could
     not be read.
@@ -88,12 +88,23 @@ def show(graph: Path, every: bool, paths: tuple[str, ...]) -> None:
     Examples:
       lineage-bridge openlineage show --graph lineage_graph.json /var/lib/openlineage
       lineage-bridge openlineage show --graph lineage_graph.json --all events.ndjson
+      lineage-bridge openlineage show --graph lineage_graph.json s3://bucket/openlineage
     """
+    from functools import partial
+
+    from lineage_bridge_dagster.config.aws import s3_client
     from lineage_bridge_dagster.confluent.connectors.naming import DEFAULT_PORTS
+    from lineage_bridge_dagster.event_sources.sources import event_sources
     from lineage_bridge_dagster.event_sources.told import read_told
     from lineage_bridge_dagster.lineage import graph_json
+    from lineage_bridge_dagster.settings import Settings
 
-    told = read_told(graph_json.load(graph), paths, ports=DEFAULT_PORTS)
+    settings = Settings.from_env(given={"openlineage": {"paths": paths}}, groups=["aws", "openlineage"])
+    discovery = graph_json.load(graph)
+    of_paths = settings.openlineage.model_copy(update={"topics": []})
+    open_s3 = partial(s3_client, settings.aws)
+    sources = event_sources(of_paths, settings.confluent, discovery.graph, open_s3)
+    told = read_told(discovery, sources, ports=DEFAULT_PORTS)
     shown = [job for job in told.jobs if every or job.connected]
     for job in shown:
         click.echo(job_text(job))

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from lineage_bridge_dagster.event_sources.enrichment import fully_listed, is_only_told
-from lineage_bridge_dagster.event_sources.files import EventFiles
-from lineage_bridge_dagster.event_sources.source import EventIntake, EventSourceError
+from lineage_bridge_dagster.event_sources.source import EventIntake, EventSource, EventSourceError
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.openlineage.incoming.joining import DatasetJoin
@@ -15,33 +14,35 @@ from lineage_bridge_dagster.openlineage.incoming.ledger import JobLedger
 from lineage_bridge_dagster.openlineage.incoming.merging import ToldJob, told_jobs
 
 
-class ToldByFiles(NamedTuple):
+class ToldBySources(NamedTuple):
     """The jobs, and what could not be read or was refused."""
 
     jobs: list[ToldJob]
     problems: list[str]
 
 
-def read_told(discovery: Discovery, paths: Iterable[str], *, ports: Mapping[str, str]) -> ToldByFiles:
+def read_told(
+    discovery: Discovery, sources: Iterable[EventSource], *, ports: Mapping[str, str]
+) -> ToldBySources:
     """Read events, however old they are.
 
     Args:
         discovery: What datasets are joined with.
-        paths: Files, folders and patterns.
+        sources: What is read, from its beginning.
         ports: The default port by scheme.
     """
     ledgers: dict[str, JobLedger] = {}
     problems: list[str] = []
-    for path in paths:
-        ledgers[path] = JobLedger(utc_now())
-        intake = EventIntake(ledgers[path])
+    for source in sources:
+        ledgers[source.name] = JobLedger(utc_now())
+        intake = EventIntake(ledgers[source.name])
         try:
-            EventFiles(path).read(intake)
+            source.read(intake)
         except EventSourceError as error:
             problems.append(str(error))
         problems += intake.refused
         if more := intake.refused_count - len(intake.refused):
-            problems.append(f"{path}: {more} more events are refused")
+            problems.append(f"{source.name}: {more} more events are refused")
     nodes = (node for node in discovery.graph.nodes.values() if not is_only_told(node))
     join = DatasetJoin(nodes, ports=ports, listed=fully_listed(discovery.coverage))
-    return ToldByFiles(told_jobs(ledgers, join, dict.fromkeys(ledgers, "")), problems)
+    return ToldBySources(told_jobs(ledgers, join, dict.fromkeys(ledgers, "")), problems)
