@@ -271,3 +271,17 @@ def test_names_that_are_no_utf8_are_kept_too(tmp_path: Path) -> None:
     discovery, path = halves().discovery(), tmp_path / "sent.json"
     assert emit(discovery, [FakeReceiver()], SentFile(path)).receivers[0].sent == 1
     assert emit(discovery, [FakeReceiver()], SentFile(path)).receivers[0].unchanged == 1
+
+
+def test_two_installations_send_one_receiver_the_same_runs_and_end_none_of_each_other(tmp_path: Path) -> None:
+    receiver, first, second = FakeReceiver(), SentFile(tmp_path / "a"), SentFile(tmp_path / "b")
+    assert emit(shop().discovery(), [receiver], first).ok
+    runs = {event["job"]["name"]: event["run"]["runId"] for event in receiver.events}
+    assert receiver.taken() == FIRST
+    assert emit(shop().discovery("2026-05-01T00:00:00Z"), [receiver], second).ok
+    assert {event["job"]["name"]: event["run"]["runId"] for event in receiver.events} == runs
+    assert receiver.taken() == FIRST
+    # One that discovers none of this any more ends what it sent itself, and a third one nothing.
+    assert emit(World().discovery(), [receiver], SentFile(tmp_path / "c")).receivers[0].sent == 0
+    assert emit(World().discovery(), [receiver], second).receivers[0].sent == 3
+    assert {kind for _, kind in receiver.taken()} == {"ABORT"}

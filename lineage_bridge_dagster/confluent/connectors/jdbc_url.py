@@ -122,7 +122,9 @@ def _oracle(text: str) -> JdbcUrl:
     user = text[:at].partition(":")[2].partition("/")[0] if at > 0 else ""
     user = user.strip('"')
     if descriptor:
-        host, port = _attribute("host", address), _attribute("port", address)
+        # The port belongs to its address: that of another one is no default.
+        one = [*re.split(r"\(\s*ADDRESS\s*=", address, maxsplit=2, flags=re.I), address][1]
+        host, port = _attribute("host", one), _attribute("port", one)
         service = _attribute("service_name", address) or _attribute("sid", address)
         return JdbcUrl("oracle", f"{host}:{port}" if port else host, service, user=user)
     address = _cut(address, "?")[0]

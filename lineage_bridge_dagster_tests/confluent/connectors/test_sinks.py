@@ -94,6 +94,12 @@ def test_dataset_of_a_sink(name: str, config: dict[str, str], dataset: str) -> N
             "   (CONNECT_DATA = (SID = ORCL))))",
             "oracle://h:1521/ORCL.t",
         ),
+        # The first address has no port, and the second one's is not its own.
+        (
+            "jdbc:oracle:thin:@(DESCRIPTION=(ADDRESS_LIST=(ADDRESS=(HOST=h))(ADDRESS=(PORT=1522)(HOST=i)))"
+            "(CONNECT_DATA=(SID=ORCL)))",
+            "oracle://h:1521/ORCL.t",
+        ),
         ("jdbc:mysql://h/d?user=u", "mysql://h:3306/d.t"),
     ],
 )
