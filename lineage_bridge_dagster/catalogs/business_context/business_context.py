@@ -196,7 +196,10 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         if document is not None:
             if table.refusal:
                 return Refuse(table.refusal, "Detach or rename it, then push again.")
-            document = replace(document, parameters={**document.parameters, **table.origins})
+            # An incomplete discovery takes nothing away from what is known of a column.
+            kept = {} if wanted.complete else table.state.lineage
+            columns = {**table.origins, **{key: text for key, text in kept.items() if key.startswith(COLUMN)}}
+            document = replace(document, parameters={**document.parameters, **columns})
         return plan_properties(table.state, document, options, complete=wanted.complete, now=wanted.now)
 
     def write(self, target: AssetTarget, table: ReadAsset, change: PropertiesCommit) -> TableRevision:  # noqa: ARG002

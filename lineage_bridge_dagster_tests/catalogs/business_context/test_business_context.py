@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.catalogs.business_context.forms import COLUMN_FORM, TABLE_FORM
+from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
+from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.business_context.shop import DATASET, Shop
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
+    CLUSTER,
+    ENVIRONMENT,
+    REGION,
+    complete_coverage,
+    discovery,
+)
 
 TABLE, COLUMN = TABLE_FORM.name, COLUMN_FORM.name
 
@@ -237,6 +246,19 @@ def test_where_there_is_no_preview_the_region_is_named(shop: Shop) -> None:
     shop.aws.assets.regions = {"eu-west-1"}
     result = shop.only()
     assert f"this is {REGION}" in result.hint
+
+
+def test_an_incomplete_discovery_takes_nothing_away_from_what_is_known_of_a_column(shop: Shop) -> None:
+    shop.push()
+    before = shop.forms("id")
+    (connector,) = shop.graph.of_type(NodeType.CONNECTOR)
+    shop.graph.add_node(replace(connector, attributes={**connector.attributes, "column_lineage": None}))
+    denied = ScopeReport(Scope("connect", ENVIRONMENT, CLUSTER), Status.DENIED, "403")
+    report = shop.push(discovery(shop.discovery.graph, complete_coverage(denied)))
+    assert report.counts["unchanged"] == 1
+    assert shop.forms("id") == before
+    assert shop.only().status is PushStatus.UPDATED
+    assert "upstreamColumns" not in shop.forms("id")[COLUMN]
 
 
 def test_a_table_that_lost_its_upstream_loses_its_forms(shop: Shop) -> None:
