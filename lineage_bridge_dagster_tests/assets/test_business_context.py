@@ -34,9 +34,10 @@ def test_a_tables_page_tells_what_became_of_its_forms(
     attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
 ) -> None:
     assert attaching.materialize(instance, TABLE).success
-    assert shown(instance) == "updated"
+    # The world's table in Glue lacks a column of its discovery.
+    assert shown(instance) == "updated: without 1 column that the asset does not have"
     assert attaching.materialize(instance, TABLE).success
-    assert shown(instance) == "unchanged"
+    assert shown(instance).startswith("unchanged")
     strict_aws.fail("GetAsset", "AccessDeniedException", times=-1)
     assert attaching.materialize(instance, TABLE).success
     assert shown(instance).startswith("failed: glue:GetAsset on the asset of")
@@ -54,7 +55,7 @@ def test_the_push_job_shows_forms_that_it_wrote_again_where_glue_was_in_sync(
     attaching.materialize(instance, job="push")
     event = latest(instance, TABLE).metadata
     assert event["lineage_bridge/outcome"].value == "unchanged"
-    assert event["lineage_bridge/business_context"].value == "updated"
+    assert event["lineage_bridge/business_context"].value.startswith("updated")
     assert "LineageBridgeLineage" in strict_aws.assets.attached(REGION, asset)
 
 
