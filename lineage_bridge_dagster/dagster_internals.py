@@ -267,7 +267,7 @@ _first_loads: dict[str, DefinitionsLoadContext] = {}
 
 
 def is_reloading(key: str) -> bool:
-    """Whether a code server builds a component again, so that an error keeps the definitions that it has."""
+    """Whether a code server is rebuilding a component: it then keeps its definitions if this fails."""
     context = DefinitionsLoadContext.get()
     if context.load_type is not DefinitionsLoadType.INITIALIZATION or context._repository_load_data is None:
         return False

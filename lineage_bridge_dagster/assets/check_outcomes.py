@@ -234,7 +234,7 @@ def tableflow_healthy(table: Node, view: GraphView, clock: Callable[[], datetime
 
 
 def _absent(table: Node, sources: Sequence[Node], tableflow: CheckOutcome, now: datetime) -> CheckOutcome:
-    """Say that Glue has no such table and why; a first sync has an hour before that is an error."""
+    """Say that Glue has no such table and why; it is an error only if a first sync took over an hour."""
     glue = GlueTableNode.of(table)
     missing = glue_status(table) is GlueStatus.MISSING
     since = [TableflowNode.of(source).created_at or table.first_seen or "" for source in sources]

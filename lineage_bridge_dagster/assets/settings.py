@@ -42,12 +42,11 @@ _POSITIVE = Accepts(Annotated[float, Field(gt=0)])
 class Limits:
     """How long a record may wait before a warning and before an error.
 
-    What a user sets wins: minutes other than the default apply as they are, whatever the table's cadence,
-    unless the multiple is not the default either.
+    What a user sets wins: if only the minutes are set, they apply as they are, whatever the table's cadence.
 
     Attributes:
         warn_minutes: minutes; None for no warning. So is `fail_minutes`.
-        warn_cadences: as many times the table's own cadence, if that is longer; None for the minutes alone.
+        warn_cadences: this many times the table's own cadence, if that is longer; None for the minutes alone.
             So is `fail_cadences`.
     """
 

@@ -1,7 +1,7 @@
 """Losses of lineage, counted by table, and when each may be repaired.
 
-Only a loss after a repair counts as another one: a table that was not repaired yet, or whose repair failed,
-has still lost its lineage once.
+A further loss counts only after a repair: a table that was not repaired yet, or whose repair failed, has
+still lost its lineage once.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class Sweep:
                 foreign.add(loaded.key, comparison.owner)
                 continue
             if foreign.remove(loaded.key):
-                # It was passed over; now all are compared with their last push again.
+                # It was left out so far; now all tables are compared with their last push again.
                 cursor.compared = 0
             if comparison.state is LineageState.IN_SYNC:
                 if losses.in_sync(loaded, comparison):

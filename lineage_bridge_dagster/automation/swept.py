@@ -26,7 +26,7 @@ class PageReader(Protocol):
 
 
 class TablesReader(Protocol):
-    """Loads tables of a REST catalog; an error takes the place of a table that could not be loaded."""
+    """Loads tables of a REST catalog, with an error in place of each table that could not be loaded."""
 
     def __call__(
         self, catalog: str, names: Sequence[Identifier]

@@ -142,7 +142,7 @@ class LineageCatalog(ABC, Generic[T, R, C]):
 
     @staticmethod
     def facts_of(table: Any) -> dict[str, str]:  # noqa: ARG004
-        """What tells writers of a table apart, to keep and compare with the next time. Pure."""
+        """Facts that tell a table's writers apart, kept to be compared the next time. Pure."""
         return {}
 
     @staticmethod
@@ -152,7 +152,7 @@ class LineageCatalog(ABC, Generic[T, R, C]):
         Args:
             table: The table without its lineage.
             before: The facts of the table when it was last seen with its lineage.
-            survived: Whether the lineage outlived commits of data before: then such a commit proves nothing.
+            survived: Whether the lineage has outlived earlier data commits, so that one proves nothing.
         """
         return "unknown"
 

@@ -195,7 +195,7 @@ def section_of(section: type[BaseModel], name: str) -> type[YamlSection] | None:
 
 
 def item_section_of(section: type[BaseModel], name: str) -> type[YamlSection] | None:
-    """The section that each item of a list is, for a field that is such a list."""
+    """The class of the items of a field that is a list of sections."""
     annotation: Any = section.model_fields[name].annotation
     if get_origin(annotation) is not list:
         return None

@@ -121,7 +121,7 @@ class EventLog:
         """Put closed segments together into the snapshot if there are many of them.
 
         Args:
-            every: Put them together however few they are.
+            every: Do so even if there are few.
 
         Returns:
             The number of segments that went into it.

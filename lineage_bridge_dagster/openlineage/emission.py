@@ -87,12 +87,12 @@ class ReceiverReport:
     Attributes:
         receiver: Its name.
         dry_run: Whether nothing was sent.
-        sent: Events that it took now, ends of runs included.
-        unchanged: Jobs of which it had the event already, or that of a later discovery.
-        refused: By process (node id), why it did not take its event.
+        sent: Events that it accepted now, ends of runs included.
+        unchanged: Jobs whose event it had already, or that of a later discovery.
+        refused: By process (node id), why it refused the event.
         not_sent: Events that are left for the next time.
-        reason: Why.
-        waiting: The processes that they are of.
+        reason: Why they are left.
+        waiting: The processes of these events.
         at: By process, when its event was sent.
         notes: By process, what the receiver told of its event now.
     """

@@ -19,7 +19,7 @@ _PEM = re.compile(
 )
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{1,64}-----")
 _USER_INFO = re.compile(r"""(?<=://)[^\s/?#'"`<>@]{0,1024}+(?:@[^\s/?#'"`<>@]{0,1024}+(?=@)){0,8}@""")
-#: User info with a slash, which should be escaped; what is a port otherwise is the password.
+#: User info with an unescaped slash, in which the password may look like a port.
 _SLASHED_USER_INFO = re.compile(
     r"""(?<=://)[^\s/?#'"`<>@:\[\]]{0,256}+:(?!\d{1,5}+(?:[/?\#\s]|$))[^\s@'"`<>,;]{1,256}+@""", re.VERBOSE
 )

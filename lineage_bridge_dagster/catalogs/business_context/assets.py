@@ -143,7 +143,7 @@ class Assets:
             account: That of the table; empty if it is unknown.
 
         Raises:
-            NotFoundError: The table is no asset.
+            NotFoundError: The table is not an asset.
             AmbiguousAssetError: Several assets claim to be the table.
             CallError: Glue could not be asked, or not to the end.
         """
@@ -188,7 +188,7 @@ class Assets:
         raise NotFoundError(f"{place.dotted} is not an asset yet.")
 
     def column_attachments(self, asset: ContextAsset, columns: Sequence[str]) -> dict[str, Forms]:
-        """What is attached to columns, by name; without those that are no items of the asset.
+        """What is attached to columns, by name; without columns that are not items of the asset.
 
         Raises:
             CallError: A column could not be read.
@@ -229,7 +229,7 @@ class Assets:
         )
 
     def detach(self, asset: str, kind: FormType, column: str = "") -> None:
-        """Take a form away; one that is gone already is no error."""
+        """Remove a form; it is not an error if it is already gone."""
         try:
             self._call(
                 "DeleteAttachment",

@@ -237,7 +237,7 @@ def open_table(catalog: Catalog, name: tuple[str, ...]) -> Table:
 
 
 def _unread(error: Exception) -> str | None:
-    """What of a table's metadata cannot be read; None if the answer is not metadata at all."""
+    """Which part of a table's metadata cannot be read; None if the answer is not metadata at all."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):

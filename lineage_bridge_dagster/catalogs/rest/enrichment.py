@@ -44,8 +44,8 @@ from lineage_bridge_dagster.text import first_few, plural
 #: The name of a table's dataset, as connectors to it have it: of a catalog and `namespace.table`.
 DatasetName = Callable[[CatalogSettings, str], str]
 
-#: Key in `Discovery.caches`: the names of all tables of each catalog. One that was not there before may be a
-#: table that is loaded from a topic, which only its properties tell.
+#: Key in `Discovery.caches`: the names of all tables of each catalog. A new one may be loaded from a topic,
+#: which only its properties tell.
 SEEN = "iceberg_tables_seen"
 
 #: Tables and namespaces that a report names.

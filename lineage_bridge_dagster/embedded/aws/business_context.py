@@ -50,7 +50,7 @@ class BusinessAssets:
 
     Attributes:
         ids: The id of an asset by the ARN of its table, where that is another one.
-        hidden: The ARNs of tables that are no assets yet.
+        hidden: The ARNs of tables that are not assets yet.
         extra: Further assets that search finds: id -> the answer of GetAsset.
         regions: Where there is a business context; None for everywhere.
     """

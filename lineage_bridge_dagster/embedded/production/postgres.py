@@ -214,7 +214,7 @@ def _programs() -> Path:
     """The folder of PostgreSQL's programs, of the newest version that the system's packages have installed.
 
     Raises:
-        ConfigurationError: There is none, or no user whom it could run as.
+        ConfigurationError: PostgreSQL is not installed, or there is no user to run it as.
     """
     found = sorted(_VERSIONS.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     on_path = shutil.which("initdb")

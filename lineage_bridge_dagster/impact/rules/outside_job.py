@@ -56,7 +56,7 @@ def outside_job_reaction(job: FlowJob, node: NodeRef, deltas: Sequence[NodeDelta
                 if passed and delta.kind in OF_OLD_READERS:
                     gaps.append(f"it reads {column}, and with which schema is not known")
                 elif passed:
-                    # That a value may be missing changes none that is there.
+                    # A value that may be missing changes none of the existing values.
                     reaction.add(_own(delta), () if delta.kind in _OF_NULLS else passed)
                     if delta.kind is DeltaKind.REMOVED:
                         gaps.append(f"it reads {column}, and whether it fails without it is not known")

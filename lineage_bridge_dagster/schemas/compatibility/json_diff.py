@@ -293,7 +293,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def _referred(shape: JsonShape) -> JsonShape:
-    """What references refer to."""
+    """The shape that a chain of references ends at."""
     seen: set[int] = set()
     while shape.kind == "reference" and shape.inner is not None and id(shape) not in seen:
         seen.add(id(shape))

@@ -40,13 +40,13 @@ class ReadRequest:
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """One output.
+    """How to write one output.
 
     Attributes:
         table: the table to write.
-        catalogs: the catalogs.
+        catalogs: all catalogs.
         options: how to write.
-        marker: of the commit.
+        marker: the marker of the commit.
         slice_: the partitions that the rows belong to; a row outside them fails the write.
         partitions: how many partitions of the asset these are.
     """

@@ -66,11 +66,11 @@ class LetterOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ReplayMark:
-    """What a record that was sent again says about itself.
+    """What the headers of a replayed record say.
 
     Attributes:
-        count: how often it was.
-        offset: that of the first of these records, in the same partition.
+        count: how many times it was replayed.
+        offset: the offset that the record had when it was first sent, in the same partition.
         topic_id: Kafka's id of the topic that has this offset; empty if unknown.
         letter: identity of the dead letter.
     """

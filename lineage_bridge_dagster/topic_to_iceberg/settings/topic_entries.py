@@ -78,7 +78,7 @@ class LoadFields(YamlSection):
 
 
 class DefaultsConfig(LoadFields):
-    """How topics are loaded whose entries leave it out."""
+    """What applies to every topic whose entry does not set it."""
 
 
 @view_of(TopicLoad, yaml_type, only=_OF_A_TOPIC)

@@ -79,7 +79,7 @@ def pattern_columns(pattern: str, record: ConnectRecord) -> Iterator[WrittenColu
     for element in elements:
         used.update(_place(mapping, record) for mapping in element.keys)
     if len(elements) > 1:
-        # What a pattern of three elements names for one, the others do not take with all the rest.
+        # In a pattern of three elements, what one of them names is not among the rest that the others take.
         used.update(_place(mapping, record) for element in elements for mapping in element.included)
     for position, element in enumerate(elements):
         yield from _properties(element, record, used, is_rest=len(elements) == 1 or position == 1)
