@@ -48,6 +48,7 @@ _UNITY = "unity-catalog:"
 _QUOTES = re.compile(r"[\"`\[\]]")
 _ARN = re.compile(r"arn:aws[\w-]*:glue:(?P<region>[\w-]+):(?P<account>\d*)(?::table)?", re.IGNORECASE)
 _AWS_GLUE = re.compile(r"awsglue://.*?(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)?[:./]*(?P<account>\d{12})?/?")
+_ATTRIBUTES = re.compile(r"host=([^(),]+)\)?[(,]port=(\d+)")
 _PORT = re.compile(r".*:(?P<port>\d+)")
 #: How clients write a port that they do not know.
 _NO_PORT = re.compile(r":(?:none|null|-1)?$")
@@ -86,7 +87,7 @@ def spellings(name: OpenLineageName, ports: Mapping[str, str]) -> Iterator[str]:
         local = local if local.startswith(f"{path}.") else f"{path}.{local}"
     elif path:
         local = f"{path}/{local}"
-    for host in authority.split(",") if authority else ("",):
+    for host in _hosts(authority):
         yield f"{scheme}://{_with_port(host.strip().lower(), ports.get(scheme, ''))}/{local}"
     if (region := region_of(namespace)) is not None:
         # Glue's own REST catalog, of an account that the address does not tell.
@@ -158,6 +159,11 @@ def names_this_machine(dataset: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _hosts(authority: str) -> list[str]:
+    """The hosts of an address, with their ports; MySQL's drivers may write `address=(host=h)(port=1)`."""
+    return [f"{host}:{port}" for host, port in _ATTRIBUTES.findall(authority)] or authority.split(",")
 
 
 def _with_port(host: str, port: str) -> str:

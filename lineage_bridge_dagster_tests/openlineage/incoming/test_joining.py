@@ -202,6 +202,12 @@ def find(*names: str) -> Joined:
             0.9,
         ),
         ("mysql://db.example:3306 shop.Orders", "mysql://db.example:3306/shop.Orders", 1),
+        (
+            "mysql://address=(host=other)(port=1111),address=(host=db.example)(port=3306) shop.Orders",
+            "mysql://db.example:3306/shop.Orders",
+            1,
+        ),
+        ("mysql://(host=db.example,port=3306) shop.Orders", "mysql://db.example:3306/shop.Orders", 1),
         ("oracle://ora.example:1521 xe.shop.orders", "oracle://ora.example:1521/XE.SHOP.ORDERS", 0.9),
         ("hive://meta.example:9083 Shop.Orders", "hive://meta.example:9083/shop.orders", 0.9),
         ("postgres://localhost:5432 shop.public.orders", "postgres://localhost:5432/shop.public.orders", 0.7),
