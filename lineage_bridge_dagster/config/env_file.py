@@ -42,9 +42,29 @@ def env_variables() -> dict[str, str]:
     Raises:
         ConfigurationError: the folder of secrets cannot be read.
     """
-    found = _of_file()
-    folder = os.environ.get(SECRETS_DIR) or found.get(SECRETS_DIR)
-    return {**found, **secret_files(folder)} if folder else found
+    return {**file_variables(), **secret_variables()}
+
+
+def file_variables() -> dict[str, str]:
+    """The variables of the file that are not empty."""
+    path = env_file()
+    values: Mapping[str, str | None] = dotenv_values(path) if path else {}
+    return {name: value for name, value in values.items() if value}
+
+
+def secrets_folder() -> str:
+    """The folder of secrets, as the environment or the file names it; empty without one."""
+    return os.environ.get(SECRETS_DIR) or file_variables().get(SECRETS_DIR, "")
+
+
+def secret_variables() -> Mapping[str, str]:
+    """The variables of the folder of secrets.
+
+    Raises:
+        ConfigurationError: it cannot be read.
+    """
+    folder = secrets_folder()
+    return secret_files(folder) if folder else {}
 
 
 def load_env_file() -> None:
@@ -52,14 +72,8 @@ def load_env_file() -> None:
 
     Those of the folder of secrets are left out: they change, and child processes need not have them.
     """
-    for name, value in _of_file().items():
+    for name, value in file_variables().items():
         os.environ.setdefault(name, value)
-
-
-def _of_file() -> dict[str, str]:
-    path = env_file()
-    values: Mapping[str, str | None] = dotenv_values(path) if path else {}
-    return {name: value for name, value in values.items() if value}
 
 
 def _is_project(folder: Path) -> bool:

@@ -11,6 +11,9 @@ from dotenv import dotenv_values
 from lineage_bridge_dagster.config.env_file import env_variables, load_env_file
 from lineage_bridge_dagster.config.secret_files import secret_files
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.operations.doctor.context import Context
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
+from lineage_bridge_dagster.operations.doctor.machine import secret_files_read
 
 KEY = "LINEAGE_BRIDGE_KAFKA_API_KEY"
 
@@ -73,3 +76,24 @@ def test_what_cannot_be_read_is_an_error_that_names_the_file_and_shows_nothing_o
     assert str(folder if content is None else folder / KEY) in str(caught.value)
     assert "secret\\" not in str(caught.value)
     assert caught.value.__context__ is None or not isinstance(caught.value.__cause__, UnicodeDecodeError)
+
+
+def test_the_doctor_tells_what_the_folder_sets_and_what_keeps_it_from_being_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def results() -> list[tuple[CheckStatus, str]]:
+        return [(each.status, each.result) for each in secret_files_read(Context())]
+
+    assert results() == [(CheckStatus.OK, "It names none.")]
+    folder = tmp_path / "secrets"
+    monkeypatch.setenv("LINEAGE_BRIDGE_SECRETS_DIR", str(folder))
+    ((status, text),) = results()
+    assert (status, "No such file" in text) == (CheckStatus.FAILED, True)
+    folder.mkdir()
+    (folder / KEY).write_text("hunter2")
+    assert results() == [(CheckStatus.OK, f"{folder} sets {KEY}.")]
+    assert Context().variables[KEY] == "hunter2"
+    # Its file could be changed without any effect.
+    monkeypatch.setenv(KEY, "exported")
+    assert [status for status, _ in results()] == [CheckStatus.OK, CheckStatus.WARNING]
+    assert "hunter2" not in str(results())

@@ -31,6 +31,7 @@ def all_checks() -> list[Check]:
     """Every check; their names are unique."""
     return [
         Check("machine.env_file", "Which variables does the .env file set?", machine.env_file_read),
+        Check("machine.secret_files", "Which variables do files of secrets set?", machine.secret_files_read),
         Check(
             "machine.variables", "Are all LINEAGE_BRIDGE variables well-formed and used?", machine.variables
         ),

@@ -18,10 +18,11 @@ from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.aws import aws_session
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.config.env_file import env_variables
+from lineage_bridge_dagster.config.env_file import file_variables, secret_variables
 from lineage_bridge_dagster.config.groups import Given
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.datazone.settings import DataZoneSettings
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
@@ -98,9 +99,13 @@ class Context:
     ) -> None:
         self._given = given
         self._explicit = variables is not None
-        self.dotenv: Mapping[str, str] = {} if self._explicit else env_variables()
+        self.dotenv: Mapping[str, str] = {} if self._explicit else file_variables()
+        #: The variables in the folder of secrets. Raises `ConfigurationError` if it cannot be read.
+        self.secret_files = Once(lambda: {} if self._explicit else secret_variables())
         self.variables: Mapping[str, str] = (
-            dict(variables) if variables is not None else {**self.dotenv, **os.environ}
+            dict(variables)
+            if variables is not None
+            else {**self.dotenv, **self._readable_secrets(), **os.environ}
         )
         self._clients = dict(clients or {})
         self._confluent = Once(lambda: self._settings("confluent").confluent)
@@ -115,6 +120,13 @@ class Context:
         #: The caller as AWS knows it. Raises botocore's errors and `ConfigurationError`.
         self.caller = Once(lambda: caller_of(self.aws, self.client("sts")))
         self.stored = Once(stored)
+
+    def _readable_secrets(self) -> Mapping[str, str]:
+        try:
+            return self.secret_files()
+        except ConfigurationError:
+            # `machine.secret_files` tells why.
+            return {}
 
     @property
     def confluent(self) -> ConfluentSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from lineage_bridge_dagster.config.env_file import env_file
+from lineage_bridge_dagster.config.env_file import env_file, secrets_folder
+from lineage_bridge_dagster.config.prefix import SECRETS_DIR
 from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars import fetch, jvm
@@ -112,6 +114,27 @@ def env_file_read(context: Context) -> Iterator[Result]:
     if exported:
         found += f" The environment sets {', '.join(exported)} differently and takes precedence."
     yield ok(tried, found)
+
+
+def secret_files_read(context: Context) -> Iterator[Result]:
+    """Which variables the folder of secrets sets, and which of them the environment keeps from it."""
+    tried = f"Read the files in the folder that {SECRETS_DIR} names."
+    folder = secrets_folder()
+    if not folder:
+        yield ok(tried, "It names none.")
+        return
+    try:
+        found = context.secret_files()
+    except ConfigurationError as error:
+        yield failed(tried, error.message, error.hint)
+        return
+    yield ok(tried, f"{folder} sets {', '.join(sorted(found)) or 'nothing'}.")
+    if shadowed := sorted(found.keys() & os.environ.keys()):
+        yield warning(
+            tried,
+            f"The environment sets {', '.join(shadowed)} too and takes precedence.",
+            "Unset it there: what is exported to a process cannot be rotated without a restart.",
+        )
 
 
 def variables(context: Context) -> Iterator[Result]:
