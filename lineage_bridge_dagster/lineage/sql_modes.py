@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.text import clean
@@ -60,10 +61,13 @@ def is_sql(key: str, value: object) -> bool:
     """Whether a connector's setting holds SQL: by its key (`query`, `connect.jdbc.kcql`), or by its value."""
     if not isinstance(value, str) or is_secret_key(key):
         return False
+    return _names_sql(key) or is_statement(value)
+
+
+@lru_cache(maxsize=8192)
+def _names_sql(key: str) -> bool:
     words = [word.lower().removesuffix("s") for word in _WORD.findall(key)]
-    if not _LANGUAGES.isdisjoint(words[-1:]) or words[-2:] in (["query", "suffix"], ["query", "masked"]):
-        return True
-    return is_statement(value)
+    return not _LANGUAGES.isdisjoint(words[-1:]) or words[-2:] in (["query", "suffix"], ["query", "masked"])
 
 
 def _rank(mode: str) -> int:

@@ -174,13 +174,16 @@ def _shows_text(mode: str) -> bool:
 
 def _shown(key: str, value: Any, mode: str) -> Any:
     """What an attribute, or a setting in one, shows; empty if it is SQL and none is shown."""
-    if isinstance(value, Mapping):
-        if value.keys() <= _FIELD:
-            return value
-        settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}
-        return {redact_key(name): shown for name, (shown, item) in settings.items() if shown or not item}
-    if isinstance(value, list | tuple):
-        return [_shown(key, item, mode) for item in value]
+    # Most values are text, and to ask an abstract class takes longer.
+    if not isinstance(value, str):
+        if isinstance(value, Mapping):
+            if value.keys() <= _FIELD:
+                return value
+            settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}
+            return {redact_key(name): shown for name, (shown, item) in settings.items() if shown or not item}
+        if isinstance(value, list | tuple):
+            return [_shown(key, item, mode) for item in value]
+        return redact_value(key, value)
     if not is_sql(key, value):
         return redact_value(key, value)
     # In the words of its own dialect, which may hide from a reader of SQL what a reader of text finds.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from lineage_bridge_dagster.redaction.keys import is_secret_key
@@ -38,14 +39,20 @@ def redact_key(key: str) -> str:
 
 def redact_value(key: str, value: Any) -> Any:
     """Mask a value of a configuration: all of it if the key is a secret's, else the secrets in it."""
-    if isinstance(value, Mapping):
-        return redact_config(value)
-    if isinstance(value, list | tuple):
-        return [redact_value(key, item) for item in value]
     if value is None or isinstance(value, bool):
         return value
+    if not isinstance(value, str):
+        if isinstance(value, Mapping):
+            return redact_config(value)
+        if isinstance(value, list | tuple):
+            return [redact_value(key, item) for item in value]
     if is_secret_key(key):
         return value if is_harmless(str(value)) else MASK
     if not isinstance(value, str):
         return value
-    return masked_values(value) if _NAMES.search(key) and "header" not in key else redact_text(value)
+    return masked_values(value) if _holds_names(key) else redact_text(value)
+
+
+@lru_cache(maxsize=8192)
+def _holds_names(key: str) -> bool:
+    return _NAMES.search(key) is not None and "header" not in key

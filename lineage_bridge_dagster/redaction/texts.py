@@ -9,11 +9,13 @@ from lineage_bridge_dagster.redaction.blocks import block_below, end_of_tag
 from lineage_bridge_dagster.redaction.commands import masked_commands
 from lineage_bridge_dagster.redaction.keys import is_secret_key
 from lineage_bridge_dagster.redaction.references import REFERENCE
-from lineage_bridge_dagster.redaction.values import MASK, is_harmless, masked_values
+from lineage_bridge_dagster.redaction.values import MASK, is_harmless, masked_tokens, masked_values
 
 #: Two rounds suffice except for adversarial texts.
 _MAX_ROUNDS = 8
 
+#: What most texts of a discovery are. Only a token is a secret without a sign or a space before it.
+_NAME = re.compile(r"[\w.\-]*+")
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])
@@ -105,7 +107,9 @@ _VALUED = re.compile(
 
 def redact_text(text: str) -> str:
     """Mask passwords in URLs, AWS key ids, tokens, PEM blocks and `password=...` in any text."""
-    return text if text.isidentifier() and len(text) < 16 else until_stable(_once, text)
+    if _NAME.fullmatch(text):
+        return text if len(text) < 16 else until_stable(masked_tokens, text)
+    return until_stable(_once, text)
 
 
 def until_stable(once: Callable[[str], str], text: str) -> str:

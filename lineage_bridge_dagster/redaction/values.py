@@ -145,6 +145,11 @@ def masked_values(text: str) -> str:
         text = _SIGNATURE.sub(rf"\1{MASK}", _QUERY.sub(rf"\1{MASK}", text))
     if "https://" in text:
         text = _WEBHOOK.sub(rf"\1{MASK}", text)
+    return masked_tokens(text)
+
+
+def masked_tokens(text: str) -> str:
+    """Mask what vendors issue."""
     return _TOKENS.sub(MASK, text) if _TOKEN_HINT.search(text) else text
 
 
