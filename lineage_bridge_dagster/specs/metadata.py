@@ -59,7 +59,8 @@ class MetadataSet(NamespacedMetadataSet):
         keys = cls._keys_by_field()
         if not values.keys() <= keys.keys():
             raise TypeError(f"{cls.__name__} has no field {', '.join(sorted(values.keys() - keys.keys()))}")
-        return {key: values[name] for name, key in keys.items() if values.get(name) is not None}
+        given = {name for name, value in values.items() if value is not None}
+        return {key: values[name] for name, key in keys.items() if name in given}
 
     @classmethod
     @cache

@@ -197,7 +197,8 @@ class Node(OfEveryKind):
 
 def _filled(cls: type[N], node: Node) -> N:
     filled = object.__new__(cls)
-    _fill(filled, *(getattr(node, field.name) for field in dataclasses.fields(Node)))
+    for get, put in _MOVED:
+        put(filled, get(node))
     return filled
 
 
@@ -206,7 +207,9 @@ def _fill(node: Node, *values: Any) -> None:
         put(node, value)
 
 
-_PUT = tuple(vars(Node)[field.name].__set__ for field in dataclasses.fields(Node))
+_SLOTS = [vars(Node)[field.name] for field in dataclasses.fields(Node)]
+_PUT = tuple(slot.__set__ for slot in _SLOTS)
+_MOVED = tuple((slot.__get__, slot.__set__) for slot in _SLOTS)
 
 _CLASSES: dict[tuple[str | None, str | None], type[Node]] = {}
 
