@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.managers import BaseManager
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 from inventory_glue import InventoryGlue, InventoryTraffic
 
@@ -34,6 +35,8 @@ def serve(answer: Answer) -> str:
             status, content = answer(region, operation, body)
             self.send_response(status)
             self.send_header("Content-Type", "application/x-amz-json-1.1")
+            # Without it, a client may take the answer for one of a proxy.
+            self.send_header("x-amzn-RequestId", str(uuid4()))
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

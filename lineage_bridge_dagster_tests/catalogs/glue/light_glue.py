@@ -135,6 +135,11 @@ class LightGlue:
                 database, table_input, 0
             )
 
+    def remove_table(self, database: str, name: str) -> None:
+        """Take a table out of the catalog."""
+        with self._lock:
+            del self._databases[database][name]
+
     def throttle(self, rate: float | None, burst: float | None = None) -> None:
         """Refuse what exceeds this many calls a second; None serves all.
 
