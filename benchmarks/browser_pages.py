@@ -1,0 +1,199 @@
+"""How long the pages of Dagster's UI take to become usable, with many tables, in headless Chromium.
+
+    python benchmarks/browser_pages.py
+    python benchmarks/browser_pages.py --tables 1000 --screenshots /tmp/pages
+
+A webserver serves the definitions of a stored synthetic discovery (`synthetic.py`), each of whose tables has
+been pushed once. Each page is opened in a browser without a cache, then again with what the first visit left
+in it. A page is usable when it shows what it is for, such as the asset's lineage. On a busy machine the
+seconds that pass say less than the CPU seconds, of the browser with its renderers and of the webserver with
+its code server; `requests` and `MB` are what the servers answered, before compression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from dagster import AssetKey, AssetMaterialization, DagsterInstance
+from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
+from synthetic import synthetic
+
+from lineage_bridge_dagster.automation.state import StateStore
+from lineage_bridge_dagster.embedded import processes
+from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
+from lineage_bridge_dagster.embedded.paths import StackPaths
+from lineage_bridge_dagster_tests.assets.world import REGION
+from lineage_bridge_dagster_tests.browser.chromium import FLAGS, find_chromium
+from lineage_bridge_dagster_tests.browser.pages import DagsterPages
+from lineage_bridge_dagster_tests.dagster_ui import eventually
+
+_PROJECT = Path(__file__).resolve().parents[1]
+#: Milliseconds after which a page counts as not usable at all.
+_TIMEOUT = 300_000
+#: The table whose pages are opened, which has a longer chain than most.
+_TABLE = "lkc-00001/orders.000510.v1"
+
+
+@dataclass(frozen=True)
+class View:
+    """What is opened, and when it is usable."""
+
+    name: str
+    open: Callable[[DagsterPages], None]
+
+
+def _graph(dagster: DagsterPages) -> None:
+    dagster.open_graph()
+
+
+def _neighbours(dagster: DagsterPages) -> None:
+    dagster.open_graph(f'3+key:"glue/{_TABLE}"+1')
+    expect(dagster.page.get_by_text(re.compile("^Materialize"))).to_be_visible()
+
+
+def _asset(dagster: DagsterPages) -> None:
+    dagster.open_asset(f"glue/{_TABLE}")
+    expect(
+        dagster.metadata("lineage_bridge/upstream").or_(dagster.page.get_by_text("Upstream")).first
+    ).to_be_visible()
+
+
+def _checks(dagster: DagsterPages) -> None:
+    dagster.open_asset(f"glue/{_TABLE}", view="checks")
+    expect(dagster.page.get_by_text("lineage_in_sync").first).to_be_visible()
+
+
+def _lineage(dagster: DagsterPages) -> None:
+    dagster.open_asset(f"glue/{_TABLE}", view="lineage")
+    expect(dagster.node().nth(2)).to_be_visible()
+
+
+def _catalog(dagster: DagsterPages) -> None:
+    dagster.open_list('kind:"glue"')
+    expect(dagster.page.get_by_text(re.compile(r"^orders\.")).first).to_be_visible()
+
+
+_VIEWS = (
+    View("graph", _graph),
+    View("graph of a table", _neighbours),
+    View("table", _asset),
+    View("table, checks", _checks),
+    View("table, lineage", _lineage),
+    View("catalog of tables", _catalog),
+)
+
+
+def main() -> None:
+    """Print the measurements."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--tables", type=int, nargs="+", default=[1_000, 10_000], help="sizes to measure")
+    options.add_argument("--screenshots", type=Path, help="folder for a picture of each page")
+    options.add_argument("--no-pushes", action="store_true", help="no table has been pushed yet")
+    chosen = options.parse_args()
+    header = ("tables", "page", "visit", "seconds", "browser CPU", "server CPU", "requests", "MB")
+    print("{:>7} {:<20}{:<8}{:>8}{:>13}{:>12}{:>10}{:>8}".format(*header))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(FLAGS))
+        for tables in chosen.tables:
+            with served(tables, pushed=not chosen.no_pushes) as (url, server):
+                for view in _VIEWS:
+                    measure(browser, url, server, view, tables, chosen.screenshots)
+
+
+@contextmanager
+def served(tables: int, *, pushed: bool) -> Iterator[tuple[str, psutil.Process]]:
+    """The URL and the process of a webserver with so many tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = StackPaths(Path(folder) / "home")
+        paths.prepare()
+        home = paths.home / "dagster"
+        home.mkdir()
+        shutil.copy(_PROJECT / "dagster.yaml", home)
+        discovery = synthetic(tables)
+        with DagsterInstance.from_config(str(home)) as instance:
+            StateStore.of(instance, "LineageBridgeComponent").store(discovery)
+            for number in range(tables if pushed else 0):
+                key = AssetKey(["glue", f"lkc-{number // 500:05d}", f"orders.{number:06d}.v1"])
+                instance.report_runless_asset_event(AssetMaterialization(key))
+        port = free_port()
+        serve = ["-w", str(_PROJECT / "workspace.yaml"), "-h", "127.0.0.1", "-p", str(port)]
+        env = {"DAGSTER_HOME": str(home), "LINEAGE_BRIDGE_AWS_REGION": REGION, "PYTHONWARNINGS": "ignore"}
+        try:
+            running = processes.start(paths, "webserver", processes.python("dagster_webserver", *serve), env)
+            eventually(lambda: is_listening(port) or None, 600, "the webserver")
+            yield f"http://127.0.0.1:{port}", running.process
+        finally:
+            processes.stop(paths)
+
+
+def measure(
+    browser: Browser, url: str, server: psutil.Process, view: View, tables: int, pictures: Path | None
+) -> None:
+    """Open a page twice in a new context, and print what each visit took."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    context.set_default_timeout(_TIMEOUT)
+    expect.set_options(timeout=_TIMEOUT)
+    for visit in ("first", "second"):
+        page = context.new_page()
+        traffic = _Traffic(page)
+        before = _cpu(_browser()), _cpu(server)
+        began = time.monotonic()
+        view.open(DagsterPages(page, url))
+        seconds = time.monotonic() - began
+        spent = _cpu(_browser()) - before[0], _cpu(server) - before[1]
+        print(
+            f"{tables:>7,} {view.name:<20}{visit:<8}{seconds:>8.1f}{spent[0]:>13.1f}{spent[1]:>12.1f}"
+            f"{traffic.requests:>10}{traffic.bytes / 2**20:>8.1f}",
+            flush=True,
+        )
+        if pictures and visit == "second":
+            pictures.mkdir(parents=True, exist_ok=True)
+            page.wait_for_timeout(2_000)
+            page.screenshot(path=pictures / f"{view.name.replace(', ', '_').replace(' ', '_')}_{tables}.png")
+        page.close()
+    context.close()
+
+
+class _Traffic:
+    """Counts the answers of the webserver to queries."""
+
+    def __init__(self, page: Page) -> None:
+        self.requests = self.bytes = 0
+        page.on("response", self._count)
+
+    def _count(self, response: Response) -> None:
+        if "/graphql" in response.url:
+            self.requests += 1
+            self.bytes += int(response.headers.get("content-length", 0))
+
+
+def _browser() -> psutil.Process:
+    """The process of Playwright, which has started the browser."""
+    return psutil.Process()
+
+
+def _cpu(root: psutil.Process) -> float:
+    """CPU seconds of a process with all that it started."""
+    total = 0.0
+    for process in [root, *root.children(recursive=True)]:
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system
+    return total
+
+
+if __name__ == "__main__":
+    main()
