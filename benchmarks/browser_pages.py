@@ -34,7 +34,7 @@ from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster_tests.assets.world import REGION
 from lineage_bridge_dagster_tests.browser.chromium import FLAGS, find_chromium
 from lineage_bridge_dagster_tests.browser.pages import DagsterPages
-from lineage_bridge_dagster_tests.dagster_ui import eventually
+from lineage_bridge_dagster_tests.dagster_ui import DagsterUi, eventually
 
 _PROJECT = Path(__file__).resolve().parents[1]
 #: Milliseconds after which a page counts as not usable at all.
@@ -132,9 +132,18 @@ def served(tables: int, *, pushed: bool) -> Iterator[tuple[str, psutil.Process]]
         try:
             running = processes.start(paths, "webserver", processes.python("dagster_webserver", *serve), env)
             eventually(lambda: is_listening(port) or None, 600, "the webserver")
-            yield f"http://127.0.0.1:{port}", running.process
+            url = f"http://127.0.0.1:{port}"
+            eventually(lambda: _is_loaded(DagsterUi(url)), 3_600, "the code location", interval=5)
+            yield url, running.process
         finally:
             processes.stop(paths)
+
+
+def _is_loaded(ui: DagsterUi) -> bool:
+    query = "{ workspaceOrError { ... on Workspace { locationEntries { loadStatus } } } }"
+    return all(
+        each["loadStatus"] == "LOADED" for each in ui.query(query)["workspaceOrError"]["locationEntries"]
+    )
 
 
 def measure(
