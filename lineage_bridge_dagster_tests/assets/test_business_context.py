@@ -9,8 +9,12 @@ from botocore.client import BaseClient
 from dagster import DagsterInstance
 
 from lineage_bridge_dagster.assets.checks import IN_SYNC
+from lineage_bridge_dagster.assets.tables import wanted_version
+from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster.lineage.chains import chain_of
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, world
 
@@ -41,6 +45,15 @@ def test_a_tables_page_tells_what_became_of_its_forms(
     strict_aws.fail("GetAsset", "AccessDeniedException", times=-1)
     assert attaching.materialize(instance, TABLE).success
     assert shown(instance).startswith("failed: glue:GetAsset on the asset of")
+
+
+def test_switching_it_on_has_the_sensor_push_every_table() -> None:
+    w = world()
+    table = next(node for node in w.graph.nodes.values() if isinstance(node, GlueTableNode))
+    chain = chain_of(w.graph, table.node_id)
+    versions = {wanted_version(chain, PushSettings(business_context=on)) for on in (False, True)}
+    assert len(versions) == 2
+    assert wanted_version(chain, PushSettings()) in versions
 
 
 def test_the_push_job_shows_forms_that_it_wrote_again_where_glue_was_in_sync(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.catalogs.business_context.assets import REGIONS, Assets
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
-from lineage_bridge_dagster.operations.doctor.glue_access import known_places
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure
 
 _READ_SETTINGS = "glue:GetDataCatalogEncryptionSettings"
@@ -62,8 +63,9 @@ def _reads(context: Context) -> Iterator[Result]:
         yield failed(tried, error.message, error.hint)
         return
     yield ok(tried, f"Answered; {len(found)} of 2 are there, and a push writes those that are not.")
-    account = context.aws.catalog_id or context.caller().account
-    for place in known_places(context)[:1]:
+    in_glue = (table for table in context.tables() if is_in_glue(table.node))
+    for table, place in islice(((each, place) for each in in_glue if (place := each.home_place)), 1):
+        account = table.catalog_id or context.aws.catalog_id or context.caller().account
         tried = f"glue:GetAsset and glue:SearchAssets for {place.dotted}."
         try:
             asset = assets.of_table(place, account)
