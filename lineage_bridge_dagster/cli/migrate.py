@@ -38,7 +38,12 @@ def migrate(dry_run: bool, to_this_version: bool, namespace: str) -> None:
     from dagster import DagsterInstance
 
     from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
-    from lineage_bridge_dagster.operations.stored_formats import stored_cursors, stored_states, stored_tables
+    from lineage_bridge_dagster.operations.stored_formats import (
+        stored_cursors,
+        stored_states,
+        stored_tables,
+        stored_totals,
+    )
     from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
     from lineage_bridge_dagster.spark.session import SparkResource
 
@@ -51,6 +56,7 @@ def migrate(dry_run: bool, to_this_version: bool, namespace: str) -> None:
         found = [
             *stored_states(instance, go_back=to_this_version, dry_run=dry_run or not to_this_version),
             *stored_cursors(instance),
+            *stored_totals(instance),
         ]
     catalogs = SparkResource(lineage_catalog="", instance="").all_catalogs
     columns = {table: [name for name, _, _ in listed] for table, listed in COLUMNS.items()}

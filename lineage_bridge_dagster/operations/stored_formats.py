@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import open_table
-from lineage_bridge_dagster.dagster_internals import automations, state_files, state_folder
+from lineage_bridge_dagster.dagster_internals import automations, read_values, state_files, state_folder
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.formats import (
     CURSOR,
     DISCOVERY,
     LINEAGE_TABLES,
     LOADED_TOPICS,
+    METRICS,
     NewerFormatError,
     StoredFormat,
 )
+from lineage_bridge_dagster.operations.metrics.reading import TOTALS_KEY
 from lineage_bridge_dagster.text import first_line
 
 if TYPE_CHECKING:
@@ -92,6 +94,22 @@ def stored_cursors(instance: DagsterInstance) -> Iterator[Stored]:
             yield Stored(f"cursor of {state.name}", "starts over: what was pushed is read again")
         else:
             yield Stored(f"cursor of {state.name}", _is_current(found, CURSOR))
+
+
+def stored_totals(instance: DagsterInstance) -> Iterator[Stored]:
+    """The totals of the metrics, which the exporter of another version may have stored."""
+    text = read_values(instance, [TOTALS_KEY]).get(TOTALS_KEY)
+    if text is None:
+        return
+    where = "totals of the metrics"
+    try:
+        found = METRICS.check(json.loads(text).get(METRICS.key), METRICS.place)
+    except LineageBridgeError as error:
+        yield Stored(where, error.reason, is_usable=False)
+    except (ValueError, AttributeError):
+        yield Stored(where, "cannot be read; counting starts over")
+    else:
+        yield Stored(where, _is_current(found, METRICS))
 
 
 def stored_tables(catalog: Catalog, namespace: str, columns: Mapping[str, Sequence[str]]) -> Iterator[Stored]:

@@ -19,11 +19,14 @@ from lineage_bridge_dagster.catalogs.plans import NoChange
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.collector.marks import MarkFile
+from lineage_bridge_dagster.dagster_internals import keep_values
 from lineage_bridge_dagster.formats import EVERY_FORMAT, NewerFormatError, StoredFormat
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.operations import stored_formats
+from lineage_bridge_dagster.operations.metrics.reading import TOTALS_KEY
+from lineage_bridge_dagster.operations.metrics.totals import RunTotals
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster_tests.assets.world import EAST, many
 from lineage_bridge_dagster_tests.project import load
@@ -125,6 +128,16 @@ def test_migrate_tells_what_is_stored_and_goes_back_from_a_newer_version(
     assert storage
     storage.upload_state_from_path(KEY, "of-0-1-0", STATE)
     assert migrate("--dry-run") == (0, f"{KEY}: format 1\n")
+    for totals, code, told in (
+        (RunTotals.begin(1.0).model_dump_json(), 0, "totals of the metrics: format 1"),
+        ("cut", 0, "totals of the metrics: cannot be read; counting starts over"),
+        ('{"version": 9}', 1, "has format 9 of the totals of the metrics"),
+    ):
+        keep_values(instance, {TOTALS_KEY: totals})
+        ended, text = migrate("--dry-run")
+        assert (ended, told in text) == (code, True)
+    keep_values(instance, {TOTALS_KEY: RunTotals.begin(1.0).model_dump_json()})
+    counted = "totals of the metrics: format 1\n"
     newer = tmp_path / "newer"
     newer.write_text('{"format": 9, "nodes": {}}')
     ours = store.store(many(1).discovery())
@@ -132,8 +145,9 @@ def test_migrate_tells_what_is_stored_and_goes_back_from_a_newer_version(
     code, text = migrate("--dry-run")
     assert code == 1
     assert "has format 9" in text
-    assert migrate("--to-this-version", "--dry-run") == (0, f"{KEY}: version {ours} becomes the newest\n")
+    going = f"{KEY}: version {ours} becomes the newest\n{counted}"
+    assert migrate("--to-this-version", "--dry-run") == (0, going)
     assert store.latest_version() == "of-a-newer-one"
     assert migrate("--to-this-version")[0] == 0
     assert store.latest_version() == ours
-    assert migrate() == (0, f"{KEY}: format 1\n")
+    assert migrate() == (0, f"{KEY}: format 1\n{counted}")
