@@ -113,13 +113,15 @@ def test_compose_file_fits_its_specification() -> None:
     assert "--read-only" in services["webserver-read-only"]["command"]
 
 
-def test_compose_mounts_the_folder_of_secrets_where_they_are_read() -> None:
+def test_compose_mounts_folders_of_secrets_where_they_are_read_and_nowhere_else() -> None:
     services = _compose()["services"]
     for name, service in services.items():
-        assert "./secrets:/run/lineage-bridge:ro" in service["volumes"], name
+        assert "./secrets/database:/run/lineage-bridge/database:ro" in service["volumes"]
+        has_keys = "./secrets/keys:/run/lineage-bridge/keys:ro" in service["volumes"]
+        assert has_keys == (name in ("code", "daemon"))
     environment = _compose()["x-dagster"]["environment"]
-    assert environment["LINEAGE_BRIDGE_SECRETS_DIR"] == "/run/lineage-bridge"
-    assert environment["PGPASSFILE"] == "/run/lineage-bridge/pgpass"
+    assert environment["LINEAGE_BRIDGE_SECRETS_DIR"] == "/run/lineage-bridge/keys"
+    assert environment["PGPASSFILE"] == "/run/lineage-bridge/database/pgpass"
     assert not re.search(r"PASSWORD:", (DEPLOY / "compose.yaml").read_text())
 
 
