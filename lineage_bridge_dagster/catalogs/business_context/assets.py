@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import boto3
-from botocore import xform_name
+from botocore import __version__, xform_name
 
 from lineage_bridge_dagster.catalogs.business_context.forms import FORM_TYPES, FormType
 from lineage_bridge_dagster.catalogs.errors import (
@@ -324,7 +323,7 @@ class Assets:
         method = getattr(self._client, xform_name(operation), None)
         if method is None:
             raise CallError(
-                f"boto3 {boto3.__version__} has no glue:{operation}.", hint="Install boto3 1.43.117 or later."
+                f"botocore {__version__} has no glue:{operation}.", hint="Install boto3 1.43.117 or later."
             )
         self._count(operation)
         try:

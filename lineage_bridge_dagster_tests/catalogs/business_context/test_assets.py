@@ -144,7 +144,7 @@ def test_a_column_that_the_asset_lacks_is_left_out() -> None:
 
 
 def test_a_boto3_without_the_preview_is_named() -> None:
-    with pytest.raises(CallError, match=r"boto3 .* has no glue:GetFormType") as error:
+    with pytest.raises(CallError, match=r"botocore .* has no glue:GetFormType") as error:
         assets().form_types()
     assert "Install boto3" in error.value.hint
 
