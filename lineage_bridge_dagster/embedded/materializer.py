@@ -20,7 +20,6 @@ from pathlib import Path
 
 import httpx
 
-from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.config.glue_iceberg import S3_TABLES
@@ -32,8 +31,8 @@ from lineage_bridge_dagster.embedded.tableflow_service import INTERVAL, Tableflo
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.jars import class_archive
 from lineage_bridge_dagster.settings import Settings
+from lineage_bridge_dagster.spark.class_path import with_class_archive
 from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
 
@@ -57,14 +56,6 @@ SPARK_CONF: Mapping[str, str] = {
 #: Name in Spark of the catalog of tables in Confluent's own storage.
 MANAGED_CATALOG = "confluent_managed"
 
-#: PySpark's archives with most of the classes that are loaded, and two of whose classes Iceberg's archives
-#: have copies.
-_MOST_CLASSES = (
-    *("spark-catalyst_2.13", "scala-library", "spark-core_2.13", "scala-reflect", "spark-sql-api_2.13"),
-    *("spark-sql_2.13", "log4j-core", "jackson-databind", "hadoop-client-api", "netty-common"),
-    *("commons-codec", "jcl-over-slf4j"),
-)
-
 _log = logging.getLogger("lineage_bridge_dagster.materializer")
 
 
@@ -79,24 +70,8 @@ def _server_conf(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def class_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """A configuration with what lets Spark's JVM start with the archive of its classes, or record one.
-
-    A JVM that records compares where each class is from with all archives before it on the class path, with
-    two calls of stat() each: those of most classes come first, or Spark would start half as fast.
-    """
-    ours = jars.ensure("spark")
-    iceberg = [path for path in ours if path.name.startswith("iceberg-")]
-    first = [*jars.pyspark_jars(*_MOST_CLASSES), *sorted(iceberg, reverse=True)]
-    folder = first[0].parent
-    class_path = [*first, folder / "*", *(path for path in ours if path not in iceberg)]
-    files = [*first, *sorted(folder.glob("*.jar")), *ours]
-    recorded_with = SPARK_CONF[_JAVA_OPTIONS].split()
-    classes = class_archive.options("spark", files, recorded_with, record=True)
-    return {
-        **conf,
-        "spark.driver.extraClassPath": os.pathsep.join(map(str, class_path)),
-        _JAVA_OPTIONS: " ".join([conf[_JAVA_OPTIONS], *(f'"{option}"' for option in classes)]),
-    }
+    """A configuration with what lets Spark's JVM start with the archive of its classes, or record one."""
+    return with_class_archive("spark", conf, SPARK_CONF[_JAVA_OPTIONS].split(), record=True)
 
 
 def _catalogs(settings: Settings) -> Catalogs:

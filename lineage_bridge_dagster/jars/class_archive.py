@@ -18,7 +18,8 @@ from pathlib import Path
 from lineage_bridge_dagster.jars.fetch import cache_root
 from lineage_bridge_dagster.jars.jvm import home, java
 
-#: With the value `read`, this variable has JVMs use archives, and record none.
+#: With the value `read`, this variable has JVMs use archives, and record none; with `record`, it has a local
+#: driver of Spark record one, too, if there is none.
 SETTING = "LINEAGE_BRIDGE_CLASS_ARCHIVES"
 
 #: Begins the option of a JVM that records.
@@ -65,6 +66,11 @@ def options(
         return []
     part = folder / f"{archive.stem}.{int(time.time())}-{secrets.token_hex(4)}.part"
     return [f"{RECORDS}{part}", _QUIET]
+
+
+def is_asked_for() -> bool:
+    """Whether drivers of Spark are to record archives."""
+    return os.environ.get(SETTING) == "record"
 
 
 def is_long_enough(part: Path) -> bool:

@@ -26,9 +26,11 @@ from lineage_bridge_dagster.catalogs.settings.catalog_properties import (
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.catalogs_resource import CatalogsResource
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.jars import class_archive
 from lineage_bridge_dagster.jars.gateway import hide_what_java_gets
 from lineage_bridge_dagster.jars.jvm import home
 from lineage_bridge_dagster.spark import classic, driver, remote
+from lineage_bridge_dagster.spark.class_path import keep_archive_at_exit, of_driver
 from lineage_bridge_dagster.spark.connect_address import MASTER, SECRET_NAMES, remote_of
 from lineage_bridge_dagster.spark.foreign_catalogs import without_servers_code
 from lineage_bridge_dagster.text import first_line
@@ -45,6 +47,12 @@ _AVRO_LIMITS = {
 }
 #: Spark compiles the steps of a query into one method; Java would interpret those of more than 8,000 bytes.
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
+#: By default, Java's second compiler spends more than all else in a driver's first minute, on code that plans
+#: queries and runs a few thousand times. With twenty times its thresholds it compiles what runs for each row.
+_COMPILE_LATER = (
+    "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
+    "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
+)
 #: With a heap of up to this many bytes, Java's serial collector lets a local Spark take a quarter less memory
 #: than the default one does, and no more time.
 _SMALL_HEAP = 1 << 30
@@ -128,6 +136,8 @@ def spark_session(
         master = settings.get(MASTER, "the master of spark-submit")
         if not is_submitted():
             _point_at_java()
+            if master.startswith("local"):
+                settings = of_driver(settings)
         if python := settings.get(_PYTHON):
             # PySpark reads the variable, and not the setting.
             os.environ["PYSPARK_PYTHON"] = python
@@ -141,6 +151,8 @@ def spark_session(
         _log.info("Starting Spark on %s", master)
         try:
             driver.launch(settings)
+            if class_archive.RECORDS in settings[_DRIVER_OPTIONS]:
+                keep_archive_at_exit()
             session = builder.getOrCreate()
         except Exception as error:
             raise ConfigurationError(
@@ -186,8 +198,9 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
     system = [_option(f"-D{name}={value}") for name, value in {**_AVRO_LIMITS, **properties}.items()]
     options = " ".join([_COMPILE_ALL, *system])
     settings |= dict.fromkeys(_JAVA_OPTIONS, options)
+    settings[_DRIVER_OPTIONS] = f"{_COMPILE_LATER} {options}"
     if started and _has_small_heap({**settings, **user}) and not _chooses_collector(user, os.environ):
-        settings[_DRIVER_OPTIONS] = f"{_SERIAL} {options}"
+        settings[_DRIVER_OPTIONS] = f"{_SERIAL} {settings[_DRIVER_OPTIONS]}"
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
         for key in keys:
             if key in user and key in settings:

@@ -100,6 +100,15 @@ def test_java_compiles_the_methods_that_spark_generates_however_long(archives: P
         assert "-XX:-DontCompileHugeMethods" in shlex.split(conf[f"spark.{side}.extraJavaOptions"])
 
 
+def test_driver_compiles_later_than_java_does_unless_the_user_says_when(archives: Path) -> None:
+    mine = "-XX:Tier4InvocationThreshold=5000"
+    conf = session_conf(Catalogs.of(ROLE), {"spark.driver.extraJavaOptions": mine})
+    found = [each for each in shlex.split(conf["spark.driver.extraJavaOptions"]) if "Tier4Invocation" in each]
+    # Java takes the last one.
+    assert found == ["-XX:Tier4InvocationThreshold=100000", mine]
+    assert "Tier4" not in conf["spark.executor.extraJavaOptions"]
+
+
 @pytest.mark.parametrize(
     ("conf", "environment", "expected"),
     [
