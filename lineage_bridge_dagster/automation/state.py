@@ -202,7 +202,6 @@ class StateStore:
         self,
         instance: DagsterInstance,
         *,
-        keep_seconds: float = KEEP_SECONDS,
         keep_versions: int = KEEP_VERSIONS,
     ) -> int:
         """Remove old versions that no run needs, never the newest; returns how many.
@@ -213,7 +212,7 @@ class StateStore:
         folder = state_folder(self._storage, self._key)
         if folder is None:
             return 0
-        before = time.time() - keep_seconds
+        before = time.time() - KEEP_SECONDS
         try:
             old = _old(state_files(folder), keep_versions, before)
         except Exception as error:

@@ -85,7 +85,6 @@ class EmulatedDeadLetterTopic:
         register: registers the schema of a subject, as JSON text, and returns its id.
         environment: id of the environment.
         cluster: id of the cluster.
-        clock: the time of the errors.
     """
 
     def __init__(
@@ -96,13 +95,11 @@ class EmulatedDeadLetterTopic:
         *,
         environment: str,
         cluster: str,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.name = name
         self._broker = broker
         self._register = register
         self._affected = {"affected_catalog": environment, "affected_database": cluster}
-        self._clock = clock
         self._encoder: Encoder | None = None
 
     def prepare(self) -> None:
@@ -134,7 +131,7 @@ class EmulatedDeadLetterTopic:
 
     def _value(self, letter: DeadLetter) -> dict[str, Any]:
         return {
-            "error_timestamp": self._clock(),
+            "error_timestamp": datetime.now(UTC),
             "error_code": 1,
             "error_reason": "DESERIALIZATION",
             "error_message": letter.error,

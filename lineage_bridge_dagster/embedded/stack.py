@@ -8,7 +8,7 @@ import secrets
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -73,15 +73,11 @@ class Stack:
 
     Args:
         home: The folder; `up` creates it.
-        clusters: The clusters, with one broker each; by default those of the sample platform.
         materializer: Whether Spark writes topics to tables.
     """
 
-    def __init__(
-        self, home: Path, *, clusters: Sequence[world.Cluster] = world.CLUSTERS, materializer: bool = True
-    ) -> None:
+    def __init__(self, home: Path, *, materializer: bool = True) -> None:
         self.paths = StackPaths(home.expanduser().resolve())
-        self._clusters = clusters
         self._with_materializer = materializer
         self._progress: ReportLine = lambda _: None
 
@@ -310,10 +306,10 @@ class Stack:
                 ),
                 f"Kafka of {cluster.name}",
             )
-            for cluster in self._clusters
+            for cluster in world.CLUSTERS
         ]
         own = dict.fromkeys((WAREHOUSE_BUCKET, world.TABLE_BUCKET), world.GLUE_REGION)
-        buckets = {cluster.bucket: cluster.region for cluster in self._clusters}
+        buckets = {cluster.bucket: cluster.region for cluster in world.CLUSTERS}
         components = [
             *brokers,
             aws_component(
@@ -333,7 +329,7 @@ class Stack:
 
     def _assign_ports(self, base: int | None, progress: ReportLine) -> None:
         names = [CONFLUENT, AWS]
-        for cluster in self._clusters:
+        for cluster in world.CLUSTERS:
             names += [broker_name(cluster.id), f"controller-{cluster.id}"]
         names += [ICEBERG, SPARK]
         before = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
@@ -347,7 +343,7 @@ class Stack:
         self._write(assigned)
 
     def _write(self, assigned: Mapping[str, int]) -> None:
-        brokers = {c.id: f"{HOST}:{assigned[broker_name(c.id)]}" for c in self._clusters}
+        brokers = {c.id: f"{HOST}:{assigned[broker_name(c.id)]}" for c in world.CLUSTERS}
         urls = {name: f"http://{HOST}:{assigned[name]}" for name in (CONFLUENT, AWS, ICEBERG)}
         urls["glue_iceberg"] = urls[ICEBERG] + GLUE_PATH
         if not self.paths.spark_token.exists():

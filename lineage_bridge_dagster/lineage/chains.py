@@ -83,16 +83,12 @@ def chain_of(
     )
 
 
-def chains_of(
-    graph: Graph, coverage: Coverage | None = None, table_ids: Iterable[str] | None = None
-) -> Iterator[Chain]:
-    """Yield the chains of these tables, by default of every one that takes lineage, in the graph's order."""
+def chains_of(graph: Graph, coverage: Coverage | None = None) -> Iterator[Chain]:
+    """Yield the chain of every table that takes lineage, in the graph's order."""
     index = UpstreamIndex.of(graph)
     gaps = Gaps(graph, coverage)
-    if table_ids is None:
-        table_ids = [node.node_id for node in tables_of(graph)]
-    for table_id in table_ids:
-        yield chain_of(graph, table_id, index, gaps=gaps)
+    for table in tables_of(graph):
+        yield chain_of(graph, table.node_id, index, gaps=gaps)
 
 
 def chain_lines(graph: Graph, sql: str = "redacted") -> Iterator[str]:

@@ -45,13 +45,13 @@ def athena_select(database: str, table: str, *, limit: int = 10) -> str:
     return f"SELECT * FROM {double_quoted(database)}.{double_quoted(table)} LIMIT {limit}"  # noqa: S608 - both names are quoted
 
 
-def athena_lineage(database: str, table: str, lineage_database: str = LINEAGE_DATABASE) -> str:
+def athena_lineage(database: str, table: str) -> str:
     """A SELECT of a table's hops from the lineage tables.
 
     What Athena shows of a table's parameters is not documented, so no statement shows them there.
     """
     return (
-        f'SELECT hop, kind, qualified_name FROM {double_quoted(lineage_database)}."upstream_chains" '  # noqa: S608
+        f'SELECT hop, kind, qualified_name FROM {double_quoted(LINEAGE_DATABASE)}."upstream_chains" '  # noqa: S608
         f'WHERE "database" = {_literal(database)} AND table_name = {_literal(table)} ORDER BY hop'
     )
 

@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 
 
 def read_states(
-    catalog: Catalog, tables: Collection[Identifier], *, max_concurrency: int = 8
+    catalog: Catalog, tables: Collection[Identifier]
 ) -> dict[Identifier, SnapshotState | LineageBridgeError]:
     """Read the state of many tables, one call for each; an error is returned in place of the state."""
 
-    states = answers(
-        partial(table_state, catalog), tables, (CallError, SnapshotError), max_concurrency=max_concurrency
-    )
+    states = answers(partial(table_state, catalog), tables, (CallError, SnapshotError), max_concurrency=8)
     return dict(zip(tables, states, strict=True))
 
 

@@ -14,6 +14,9 @@ UNRESOLVED = "\ue000"
 #: A reference to a config provider (`${file:/run/db.properties:password}`), or a value that Confluent masks.
 _REFERENCE = re.compile(r"\$\{[A-Za-z][\w.-]{0,63}:[^{}]{0,1024}\}|^\*{4,}$")
 
+#: The most numbered keys of one kind that are read.
+_MOST_NUMBERED = 50
+
 
 class Config:
     """A connector's configuration with typed, tolerant access. A blank value counts as missing.
@@ -105,9 +108,9 @@ class Config:
             self._maps[what] = MappingProxyType(read())
         return self._maps[what]
 
-    def numbered(self, pattern: str, limit: int = 50) -> Iterator[tuple[int, str]]:
+    def numbered(self, pattern: str) -> Iterator[tuple[int, str]]:
         """The values of numbered keys, such as `api{n}.topics`."""
-        for number in range(1, limit + 1):
+        for number in range(1, _MOST_NUMBERED + 1):
             if value := self.get(pattern.format(n=number)):
                 yield number, value
 

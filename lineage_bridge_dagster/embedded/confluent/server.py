@@ -13,7 +13,6 @@ import httpx
 import uvicorn
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.answers import Options
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, MemoryBroker
 from lineage_bridge_dagster.embedded.ports import HOST
@@ -35,20 +34,16 @@ class ConfluentEmulator:
         self,
         *,
         brokers: Mapping[str, Broker] | None = None,
-        bootstrap: Mapping[str, str] | None = None,
         data: Path | None = None,
-        options: Options | None = None,
-        port: int = 0,
     ) -> None:
         self.brokers: Mapping[str, Broker] = brokers or {c.id: MemoryBroker() for c in world.CLUSTERS}
-        self.app = create_app(self.brokers, data=data, bootstrap=bootstrap, options=options)
-        self._port = port
+        self.app = create_app(self.brokers, data=data)
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
         self.url = ""
 
     def __enter__(self) -> ConfluentEmulator:
-        listener = socket.create_server((HOST, self._port))
+        listener = socket.create_server((HOST, 0))
         self.url = f"http://{HOST}:{listener.getsockname()[1]}"
         config = uvicorn.Config(
             self.app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=1

@@ -37,7 +37,6 @@ class IcebergRest:
         aws_url: Endpoint of Glue and S3.
         account: Account of the Glue catalog.
         bucket: The table bucket, whose catalog is `{account}:s3tablescatalog/{bucket}`.
-        region: Region of Glue.
         port: 0 for any free port.
         record_classes: Whether the JVM writes an archive of its classes at the end, if there is none.
 
@@ -54,7 +53,6 @@ class IcebergRest:
         aws_url: str,
         account: str = world.AWS_ACCOUNT,
         bucket: str,
-        region: str = world.GLUE_REGION,
         port: int = 0,
         record_classes: bool = False,
     ) -> None:
@@ -65,11 +63,10 @@ class IcebergRest:
                 Catalog.glue(GLUE, aws_url),
             ],
             s3_endpoint=aws_url,
-            region=region,
+            region=world.GLUE_REGION,
             record_classes=record_classes,
         )
         self._account = account
-        self._region = region
         self._port = port
         self._exit = ExitStack()
         self.warehouse = f"{account}:s3tablescatalog/{bucket}"
@@ -82,8 +79,8 @@ class IcebergRest:
             "s3.secret-access-key": SECRET_KEY,
             "s3.endpoint": aws_url,
             "s3.path-style-access": "true",
-            "s3.region": region,
-            "client.region": region,
+            "s3.region": world.GLUE_REGION,
+            "client.region": world.GLUE_REGION,
         }
         self.faults = CatalogFaults()
 
@@ -92,7 +89,7 @@ class IcebergRest:
         glue = GlueGate(
             {self.warehouse: catalogs.urls[S3_TABLES], self._account: catalogs.urls[GLUE]},
             {ACCESS_KEY: SECRET_KEY},
-            self._region,
+            world.GLUE_REGION,
             lambda: datetime.fromtimestamp(time.time() + self.clock_skew_seconds, UTC),
         )
         tableflow = TableflowGate(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,6 @@ def fill(
     brokers: Mapping[str, Broker],
     registry: httpx.Client,
     progress: ReportLine = lambda _: None,
-    topics: Collection[Topic] = TOPICS,
 ) -> SeedReport:
     """Add the sample topics, schemas, records and consumer groups to brokers and a registry.
 
@@ -123,9 +122,9 @@ def fill(
     """
     created = produced = 0
     try:
-        for topic in topics:
+        for topic in TOPICS:
             created += brokers[topic.cluster].create_topic(topic.name, topic.partitions, topic.configs)
-        for topic in topics:
+        for topic in TOPICS:
             if topic.schema is None:
                 continue
             encoder = Encoder(topic.schema, register(registry, topic))

@@ -30,9 +30,9 @@ class Reaction:
         self.outputs += outputs
 
 
-def broken(job: FlowJob, cause: NodeDelta, reason: str, column: str | None = None) -> Reaction:
+def broken(job: FlowJob, cause: NodeDelta, reason: str) -> Reaction:
     """A job that fails: nothing it writes gets new rows, from whichever input."""
-    own = NodeDelta(DeltaKind.BROKEN, column if column is not None else cause.column, reason, path=cause.path)
+    own = NodeDelta(DeltaKind.BROKEN, cause.column, reason, path=cause.path)
     lost = NodeDelta(DeltaKind.ROWS_LOST, reason="no new rows", path=cause.path)
     return Reaction([own], [(output.node, lost) for output in job.outputs])
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 
 from lineage_bridge_dagster import jars
@@ -50,12 +49,10 @@ class FlinkSqlParser(AbstractContextManager["FlinkSqlParser"]):
 
     Args:
         java: The Java to run; by default the one found on this machine.
-        classpath: Jars of the parser; by default the cached ones.
     """
 
-    def __init__(self, *, java: Path | None = None, classpath: Sequence[Path] | None = None) -> None:
-        program = PROGRAM if classpath is None else replace(PROGRAM, archives=lambda: classpath)
-        self._worker = JvmWorker(program, java)
+    def __init__(self, *, java: Path | None = None) -> None:
+        self._worker = JvmWorker(PROGRAM, java)
 
     def __exit__(self, *_: object) -> None:
         self.close()
