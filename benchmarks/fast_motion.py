@@ -147,6 +147,7 @@ class Sample:
         database: Bytes of the database.
         memory: Memory of this process in MiB.
         tick: CPU seconds of a tick, the median.
+        pace: CPU seconds of some fixed work just then, which other work on the machine makes slower, too.
         states: Stored states.
         runs: Runs that are stored.
     """
@@ -155,6 +156,7 @@ class Sample:
     database: int
     memory: int
     tick: float
+    pace: float
     states: int
     runs: int
 
@@ -227,6 +229,7 @@ class Platform:
             sum(self.database.sizes().values()),
             pages * os.sysconf("SC_PAGE_SIZE") >> 20,
             statistics.median(ticks),
+            statistics.median(_fixed_work() for _ in range(5)),
             len(self._states()),
             self._instance.get_runs_count(),
         )
@@ -284,6 +287,14 @@ class Platform:
             self._instance.purge_ticks(
                 "origin", "sensor", before=now - days * 24 * HOUR, tick_statuses=[kept]
             )
+
+
+def _fixed_work() -> float:
+    """CPU seconds of the kind of work that a tick does."""
+    began = time.process_time()
+    for _ in range(20):
+        json.loads(json.dumps([{"name": str(number), "value": number} for number in range(1_000)]))
+    return time.process_time() - began
 
 
 @contextmanager

@@ -77,11 +77,12 @@ def main() -> None:
         if chosen.picture:
             _draw(Path(chosen.picture), chosen.tables, samples)
         print(f"{dict(played.outcomes)}; {world.changes()}")
-        print(f"all lineage is right after {passes} more passes; CPU time: {time.process_time():.0f} s")
+        print(f"{passes} more passes; CPU time: {time.process_time():.0f} s")
         problems = [*_wrong(world, played), *_grown(samples, chosen.ticks)]
         if problems:
             print("\n".join(problems), file=sys.stderr)
             raise SystemExit(1)
+        print("all lineage is right")
 
 
 def _hour(hour: int, world: Any, played: Platform, clock: Clock, ticks: int) -> Sample:
@@ -164,7 +165,7 @@ def _grown(samples: Sequence[Sample], ticks: int) -> list[str]:
             found.append(f"{name} has grown from {before:,.2f} to {after:,.2f}")
 
     compare("memory in MiB", lambda sample: sample.memory, 1.1)
-    compare("CPU seconds of a tick", lambda sample: sample.tick, 1.25)
+    compare("a tick in times of a fixed work", lambda sample: sample.tick / sample.pace, 1.25)
     growth = [(part[-1].database - part[0].database) / 2**20 for part in (first, last)]
     print(f"MiB added to the database: {growth[0]:.1f} on the second day, {growth[1]:.1f} on the last")
     if growth[1] > 1.25 * growth[0]:
@@ -188,7 +189,7 @@ def _draw(path: Path, tables: int, samples: Sequence[Sample]) -> None:
         {
             "database, MiB": [sample.database / 2**20 for sample in samples],
             "memory of the process, MiB": [sample.memory for sample in samples],
-            "a tick, CPU seconds": [sample.tick for sample in samples],
+            "a tick, in times of a fixed work": [sample.tick / sample.pace for sample in samples],
             "stored states": [sample.states for sample in samples],
             "runs": [sample.runs for sample in samples],
         },
