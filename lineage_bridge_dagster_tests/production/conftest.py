@@ -35,7 +35,7 @@ _SELECTOR = {
 }
 _TICKS = """
 query($sensor: SensorSelector!) { sensorOrError(sensorSelector: $sensor) { ... on Sensor { sensorState {
-  ticks(limit: 20) { status timestamp skipReason error { message } } } } } }
+  ticks(limit: 20) { status endTimestamp skipReason error { message } } } } } }
 """
 
 
@@ -120,10 +120,10 @@ class Deployed:
         return [tick for tick in found if tick["status"] != "STARTED"]
 
     def wait_for_tick(self, text: str, since: float) -> Mapping[str, Any]:
-        """A tick after a Unix time, whose reason to skip has a text."""
+        """A tick that ended after a Unix time, whose reason to skip has a text."""
 
         def found() -> Mapping[str, Any] | None:
-            ticks = (tick for tick in self.ticks() if tick["timestamp"] > since)
+            ticks = (tick for tick in self.ticks() if (tick["endTimestamp"] or 0) > since)
             return next((tick for tick in ticks if text in (tick["skipReason"] or "").lower()), None)
 
         return eventually(found, 240, f"a tick with {text!r}", 0.5)
