@@ -142,7 +142,7 @@ CASES = [
         ".key " + UTF8,
     ),
     # An alternative that the union does not have.
-    Case(["int", "long"], ["int", "long", "boolean"], (5, {"int": 5, "long": None}), True, " is of none of"),
+    Case(["int", "long"], ["int", "long", "boolean"], (5, {"int": 5, "long": None}), True, " has none of"),
     Case({"type": "enum", "name": "E", "symbols": ["X"]}, "int", ("X", "X"), 7, ""),
 ]
 
