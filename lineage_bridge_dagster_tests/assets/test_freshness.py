@@ -293,7 +293,7 @@ def test_a_table_that_commits_every_six_hours_is_not_late_after_one() -> None:
     commit = replace(committed(95), cadence=Cadence(6 * 60 * MINUTE, 28))
     found = judge(backlog(0, 90), commit)
     assert found.passed
-    assert "mostly up to 6 hours apart, by the last 28 intervals" in found.summary
+    assert "are up to 6 hours apart, by the last 28 intervals" in found.summary
     assert "warns after 12 hours and fails after 1 day" in found.summary
     assert found.metadata["lineage_bridge/cadence_seconds"] == 6 * 3600
     assert found.metadata["lineage_bridge/limits"] == "warns after 12 hours and fails after 1 day"

@@ -25,7 +25,7 @@ def table_of(columns: list[str], config: dict[str, str], topics: int = 1) -> tup
     """A table that a connector of this configuration writes from topics with the fields `id` and `note`."""
     w = World()
     sink = w.connector(EAST, "to-lake", "IcebergSink")
-    w.graph.add_node(w.graph.nodes[sink].with_attributes(config=config))
+    w.graph.add_node(w.graph.nodes[sink].with_attributes(config={"topics": "orders", **config}))
     for number in range(topics):
         topic = w.topic(EAST, f"orders.v{number}")
         fields = [{"name": "id", "type": "long"}, {"name": "Note", "type": "string"}]

@@ -23,7 +23,9 @@ from lineage_bridge_dagster_tests.deploy.commands import accepted
 from lineage_bridge_dagster_tests.test_dependencies import ROOT
 
 DEPLOY = ROOT / "deploy"
-_VARIABLES = {"DAGSTER_LOGS_BUCKET": "lineage-bridge-dagster", "DAGSTER_CODE_HOST": "code"}
+# Buckets of all accounts of one process have different names.
+_BUCKET = "logs-of-deployment"
+_VARIABLES = {"DAGSTER_LOGS_BUCKET": _BUCKET, "DAGSTER_CODE_HOST": "code"}
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name, value in {**_VARIABLES, **variables, **keys}.items():
         monkeypatch.setenv(name, value)
     client = boto3.client("s3")
-    client.create_bucket(Bucket="lineage-bridge-dagster")
+    client.create_bucket(Bucket=_BUCKET)
     yield client
     server.stop()
 

@@ -58,7 +58,7 @@ def _schema(columns: Mapping[str, str]) -> Schema:
 @pytest.fixture(scope="module")
 def aws() -> Iterator[StrictAws]:
     with StrictAws() as server:
-        server.client("s3", REGION).create_bucket(Bucket="lake")
+        server.client("s3", REGION).create_bucket(Bucket="lake-of-0-1")
         yield server
 
 
@@ -71,12 +71,12 @@ def catalog(aws: StrictAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
         "AWS_DEFAULT_REGION": REGION,
         "LINEAGE_BRIDGE_AWS_REGION": REGION,
-        "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": "s3://lake/warehouse",
+        "LINEAGE_BRIDGE_CATALOG_WAREHOUSE": "s3://lake-of-0-1/warehouse",
         "DAGSTER_HOME": str(tmp_path),
     }.items():
         monkeypatch.setenv(name, value)
     found = load_catalog(
-        "glue", **{"type": "glue", "warehouse": "s3://lake/warehouse", "s3.endpoint": aws.endpoint_url}
+        "glue", **{"type": "glue", "warehouse": "s3://lake-of-0-1/warehouse", "s3.endpoint": aws.endpoint_url}
     )
     found.create_namespace(NAMESPACE)
     for name, columns in json.loads((V0_1_0 / "lineage_tables.json").read_text()).items():
