@@ -31,7 +31,7 @@ class RequestCounts:
             self._retries[api] += 1
 
     def take(self) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-        """The requests by API, then by status, and the repeated ones by API; counting begins anew."""
+        """Return the requests by API and status, and the repeated ones by API, and start from zero again."""
         with self._lock:
             requests: dict[str, dict[str, int]] = {}
             for (api, status), number in sorted(self._requests.items()):

@@ -1,7 +1,7 @@
 """An outside job over a topic, table or dataset that changes.
 
-Only events of OpenLineage tell of it: which datasets it reads and writes, and perhaps which columns. How it
-reads them is not known, so what cannot be told apart is a gap, and never no effect.
+Only OpenLineage events tell which datasets it reads and writes, and perhaps which columns. How it reads them
+is unknown, so an effect that cannot be determined is reported as a gap, never as no effect.
 """
 
 from __future__ import annotations

@@ -241,8 +241,8 @@ def coverage_digest(coverage: Coverage) -> str:
 def of_columns(table: str) -> bytes:
     """16 bytes for what a lineage table has for columns.
 
-    Digests of its rows depend on them, so that a version with another column writes all rows anew, also after
-    a write that added the column and then was interrupted.
+    They are part of the digests of its rows. So a version that adds a column rewrites every row, even if an
+    interrupted write has already added the column.
     """
     columns = ",".join(f"{name} {kind}" for name, kind, _ in COLUMNS[table])
     return hashlib.blake2b(columns.encode(), digest_size=16).digest()

@@ -77,7 +77,7 @@ class Origins:
     """The names that topics had before one connector's transforms.
 
     Attributes:
-        are_lost: Whether a router may make a name from which the original cannot be told.
+        are_lost: Whether a router may have renamed topics in a way that cannot be undone.
     """
 
     def __init__(self, config: Config, routing: Routing) -> None:
