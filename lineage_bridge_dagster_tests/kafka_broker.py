@@ -67,11 +67,18 @@ class RestartableBroker:
 
 
 @contextmanager
-def running_broker(folder: Path, **properties: str) -> Iterator[BrokerProcess]:
+def restartable_broker(folder: Path, **properties: str) -> Iterator[RestartableBroker]:
     """Start a broker with its data in a folder, and stop it at the end; see `RestartableBroker`."""
-    process = RestartableBroker(folder, **properties)
+    broker = RestartableBroker(folder, **properties)
     try:
-        process.start()
-        yield process.broker
+        broker.start()
+        yield broker
     finally:
-        process.stop()
+        broker.stop()
+
+
+@contextmanager
+def running_broker(folder: Path, **properties: str) -> Iterator[BrokerProcess]:
+    """Start a broker that stays up; arguments as of `restartable_broker`."""
+    with restartable_broker(folder, **properties) as process:
+        yield process.broker

@@ -85,16 +85,12 @@ def _materializations(
     ]
     chains = {result.table: chain_for(inventory, result.table) for result in good}
     wanted = {table: wanted_version(chain, configured) for table, chain in chains.items()}
-    forms = (
-        {each.table: each.status for each in report.business_context.results}
-        if report.business_context
-        else {}
-    )
+    forms = report.business_context or PushReport()
     shown = pushed_versions(context.instance, [inventory.key_of[result.table] for result in good])
     changed = [
         result
         for result in good
-        if PushStatus.UPDATED in (result.status, forms.get(result.table))
+        if any(each and each.status is PushStatus.UPDATED for each in (result, forms.result(result.table)))
         or shown[inventory.key_of[result.table]] != wanted[result.table]
     ]
     commits = last_commits(instance, context, [nodes[result.table] for result in changed])

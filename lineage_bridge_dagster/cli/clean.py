@@ -59,8 +59,8 @@ def clean(
     settings = Settings.from_env(
         given={"push": {"take_over": take_over or None}}, groups=["aws", "push", "catalogs"]
     )
-    client = glue_client(settings.aws)
-    cleaning = Cleaning.of(client, settings.all_catalogs(), with_owner(settings.push))
+    client, push = glue_client(settings.aws), with_owner(settings.push)
+    cleaning = Cleaning.of(client, settings.all_catalogs(), push)
     with err.status("Looking for lineage"):
         found = cleaning.find(tables or None)
     names = [name for here in found for name in here.names]
@@ -77,7 +77,7 @@ def clean(
             progress=lambda done, total, _result: status.update(f"Cleaning {done}/{total}"),
         )
         if forms:
-            cleaned = clean_forms(client, with_owner(settings.push), tables or None, dry_run=dry_run)
+            cleaned = clean_forms(client, push, tables or None, dry_run=dry_run)
             report = replace(report, business_context=cleaned)
     ended = bool(tables) or _end_runs(component, dry_run)
     end_by_report(report, dry_run, as_json=as_json, sql=settings.push.sql)

@@ -42,7 +42,8 @@ def env_variables() -> dict[str, str]:
     Raises:
         ConfigurationError: the folder of secrets cannot be read.
     """
-    return {**file_variables(), **secret_variables()}
+    of_file = file_variables()
+    return {**of_file, **secret_variables(of_file)}
 
 
 def file_variables() -> dict[str, str]:
@@ -52,18 +53,21 @@ def file_variables() -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def secrets_folder() -> str:
-    """The folder of secrets, as the environment or the file names it; empty without one."""
-    return os.environ.get(SECRETS_DIR) or file_variables().get(SECRETS_DIR, "")
+def secrets_folder(of_file: Mapping[str, str]) -> str:
+    """The folder of secrets, as the environment or else the file names it; empty without one."""
+    return os.environ.get(SECRETS_DIR) or of_file.get(SECRETS_DIR, "")
 
 
-def secret_variables() -> Mapping[str, str]:
+def secret_variables(of_file: Mapping[str, str]) -> Mapping[str, str]:
     """The variables of the folder of secrets.
+
+    Args:
+        of_file: the variables of the `.env` file.
 
     Raises:
         ConfigurationError: it cannot be read.
     """
-    folder = secrets_folder()
+    folder = secrets_folder(of_file)
     return secret_files(folder) if folder else {}
 
 

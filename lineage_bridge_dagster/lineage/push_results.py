@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from lineage_bridge_dagster.lineage.documents import PREFIX
@@ -94,7 +95,7 @@ class TableResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PushReport:
     """The results of a push, and its calls to Glue by operation.
 
@@ -123,7 +124,12 @@ class PushReport:
 
     def result(self, table: str) -> TableResult | None:
         """The result of a table, by node id or `DB.TABLE`; None if it was not pushed."""
-        return next((result for result in self.results if table in (result.table, result.name)), None)
+        return self._by_name.get(table)
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, TableResult]:
+        # The first of several results of a name.
+        return {name: each for each in reversed(self.results) for name in (each.name, each.table)}
 
     def to_json(self, sql: str = "redacted") -> dict[str, Any]:
         """As JSON, with SQL shown as `sql` tells."""

@@ -22,7 +22,7 @@ from lineage_bridge_dagster.openlineage.sent import NothingKept
 from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.event_sources.test_files import NOW, names, told
-from lineage_bridge_dagster_tests.kafka_broker import RestartableBroker
+from lineage_bridge_dagster_tests.kafka_broker import RestartableBroker, restartable_broker
 from lineage_bridge_dagster_tests.openlineage.collector import configure_nothing
 from lineage_bridge_dagster_tests.openlineage.test_events import shop
 from lineage_bridge_dagster_tests.openlineage.test_receivers import configure
@@ -35,12 +35,8 @@ TOPIC = "openlineage.events"
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableBroker]:
-    process = RestartableBroker(tmp_path_factory.mktemp("broker"))
-    try:
-        process.start()
+    with restartable_broker(tmp_path_factory.mktemp("broker")) as process:
         yield process
-    finally:
-        process.stop()
 
 
 class EventsTopic:

@@ -23,7 +23,7 @@ from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.dagster_ui import eventually
-from lineage_bridge_dagster_tests.kafka_broker import RestartableBroker
+from lineage_bridge_dagster_tests.kafka_broker import RestartableBroker, restartable_broker
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import Cluster
 
 if TYPE_CHECKING:
@@ -38,12 +38,8 @@ PATIENT, IMPATIENT = 60.0, 1.0
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartableBroker]:
-    process = RestartableBroker(tmp_path_factory.mktemp("broker"))
-    try:
-        process.start()
+    with restartable_broker(tmp_path_factory.mktemp("broker")) as process:
         yield process
-    finally:
-        process.stop()
 
 
 @dataclass

@@ -28,7 +28,7 @@ from lineage_bridge_dagster.catalogs.errors import (
 )
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.client import sent_once
-from lineage_bridge_dagster.config.aws_partitions import partition_of
+from lineage_bridge_dagster.config.aws_partitions import glue_arn
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.text import first_few
 
@@ -67,6 +67,13 @@ class ContextAsset(NamedTuple):
     has_columns: bool
 
 
+class KnownFormType(NamedTuple):
+    """A form type that Glue has, and whether its schema has all of our members."""
+
+    id: str
+    is_complete: bool
+
+
 class AmbiguousAssetError(CallError):
     """Several assets claim to be one table."""
 
@@ -76,7 +83,7 @@ class Assets:
 
     Args:
         client: A Glue client.
-        count: Is told of each call.
+        count: Called with the operation before each call.
         seconds: From now on, after which nothing is asked any more.
     """
 
@@ -91,14 +98,14 @@ class Assets:
         self._until = time.monotonic() + seconds
         self._lock = threading.RLock()
         self._failed = 0
-        self._types: dict[str, tuple[str, str]] | None = None
+        self._types: dict[str, KnownFormType] | None = None
 
     @property
     def region(self) -> str:
         return str(self._client.meta.region_name)
 
-    def form_types(self) -> dict[str, tuple[str, str]]:
-        """Our form types that are there, by name: the id and the schema. They are asked for once.
+    def form_types(self) -> dict[str, KnownFormType]:
+        """Our form types that are there, by name. They are asked for once.
 
         Raises:
             CallError: They could not be read, or one of them is somebody else's.
@@ -117,12 +124,12 @@ class Assets:
         with self._lock:
             known = self.form_types()
             for kind in FORM_TYPES:
-                if kind.name not in known or not kind.is_declared_by(known[kind.name][1]):
+                if kind.name not in known or not known[kind.name].is_complete:
                     where = f"the form type {kind.name}"
                     made = self._call("PutFormType", where, Name=kind.name, Schema=kind.schema)
-                    known[kind.name] = (str(made.get("Id") or kind.name), kind.schema)
+                    known[kind.name] = KnownFormType(str(made.get("Id") or kind.name), is_complete=True)
             self._types = known
-            return {name: each for name, (each, _) in known.items()}
+            return {name: each.id for name, each in known.items()}
 
     def drop_form_types(self) -> None:
         """Delete our form types.
@@ -130,8 +137,8 @@ class Assets:
         Raises:
             CallError: Glue refuses it, such as for one that is in use.
         """
-        for name, (known, _) in self.form_types().items():
-            self._call("DeleteFormType", f"the form type {name}", Identifier=known)
+        for name, known in self.form_types().items():
+            self._call("DeleteFormType", f"the form type {name}", Identifier=known.id)
         self._types = None
 
     def of_table(self, place: GluePlace, account: str) -> ContextAsset:
@@ -147,8 +154,7 @@ class Assets:
             CallError: Glue could not be asked, or not to the end.
         """
         where = f"the asset of {place.dotted}"
-        partition = partition_of(self.region)
-        arn = f"arn:{partition}:glue:{self.region}:{account}:table/{place.database}/{place.table}"
+        arn = f"{glue_arn(self.region, account)}:table/{place.database}/{place.table}"
         refused: CallError | None = None
         if account and _ID.fullmatch(arn):
             try:
@@ -240,7 +246,7 @@ class Assets:
         except NotFoundError:
             return
 
-    def _read_types(self) -> Iterator[tuple[str, tuple[str, str]]]:
+    def _read_types(self) -> Iterator[tuple[str, KnownFormType]]:
         for kind in FORM_TYPES:
             try:
                 answer = self._call("GetFormType", f"the form type {kind.name}", Identifier=kind.name)
@@ -252,7 +258,7 @@ class Assets:
                     f"The form type {kind.name} is not ours: its schema has no member managedBy.",
                     hint="Rename or delete it, or leave push.business_context off.",
                 )
-            yield kind.name, (str(answer.get("Id") or kind.name), schema)
+            yield kind.name, KnownFormType(str(answer.get("Id") or kind.name), kind.is_declared_by(schema))
 
     def _asset(self, identifier: str, where: str) -> ContextAsset:
         answer = self._call("GetAsset", where, Identifier=identifier)

@@ -156,7 +156,8 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
                 continue
             kind = COLUMN_FORM if column else TABLE_FORM
             content = str(form.get("Content"))
-            if known.get(kind.name, ("",))[0] != form.get("FormTypeId") or not is_ours(content):
+            form_type = known.get(kind.name)
+            if form_type is None or form_type.id != form.get("FormTypeId") or not is_ours(content):
                 foreign.append(f"its column {column}" if column else "the asset")
             elif column:
                 parameters[COLUMN + column] = column_parameter(content)

@@ -8,6 +8,7 @@ from itertools import islice
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.catalogs.business_context.assets import REGIONS, Assets
+from lineage_bridge_dagster.catalogs.business_context.forms import FORM_TYPES
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.context import Context
@@ -62,7 +63,9 @@ def _reads(context: Context) -> Iterator[Result]:
     except CallError as error:
         yield failed(tried, error.message, error.hint)
         return
-    yield ok(tried, f"Answered; {len(found)} of 2 are there, and a push writes those that are not.")
+    yield ok(
+        tried, f"Answered; {len(found)} of {len(FORM_TYPES)} are there, and a push writes those that are not."
+    )
     in_glue = (table for table in context.tables() if is_in_glue(table.node))
     for table, place in islice(((each, place) for each in in_glue if (place := each.home_place)), 1):
         account = table.catalog_id or context.aws.catalog_id or context.caller().account

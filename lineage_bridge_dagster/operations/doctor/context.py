@@ -101,7 +101,7 @@ class Context:
         self._explicit = variables is not None
         self.dotenv: Mapping[str, str] = {} if self._explicit else file_variables()
         #: The variables in the folder of secrets. Raises `ConfigurationError` if it cannot be read.
-        self.secret_files = Once(lambda: {} if self._explicit else secret_variables())
+        self.secret_files = Once(lambda: {} if self._explicit else secret_variables(self.dotenv))
         self.variables: Mapping[str, str] = (
             dict(variables)
             if variables is not None

@@ -119,7 +119,7 @@ def env_file_read(context: Context) -> Iterator[Result]:
 def secret_files_read(context: Context) -> Iterator[Result]:
     """Which variables the folder of secrets sets, and which of them the environment keeps from it."""
     tried = f"Read the files in the folder that {SECRETS_DIR} names."
-    folder = secrets_folder()
+    folder = secrets_folder(context.dotenv)
     if not folder:
         yield ok(tried, "It names none.")
         return

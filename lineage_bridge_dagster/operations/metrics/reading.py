@@ -6,7 +6,7 @@ None of them grows with the number of tables. Results of checks are read once, a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -99,6 +99,11 @@ class InstanceReading:
     heartbeats: Mapping[str, float] = field(default_factory=dict)
 
 
+#: A sensor or schedule, with the cursor of one that is a lineage sensor.
+_Automation = tuple[AutomationState, Cursor | None]
+_Automations = Sequence[_Automation]
+
+
 class InstanceReader:
     """Reads one instance, one scrape after the other.
 
@@ -117,14 +122,18 @@ class InstanceReader:
         """Read everything; any error of the storage is raised, so that no page shows zeros instead."""
         with self._lock:
             now = self._clock()
-            known = tuple(each for each in automations(self._instance) if _base(each.name, _AUTOMATIONS))
+            known = [
+                (each, _cursor(each))
+                for each in automations(self._instance)
+                if _base(each.name, _AUTOMATIONS)
+            ]
             totals = self._totals(now)
-            found = tuple(_existing(known, totals, now))
+            found = list(_existing(known, totals, now))
             return InstanceReading(
                 now,
                 totals,
                 tuple(self._unfinished()),
-                found,
+                tuple(each for each, _ in found),
                 tuple(_sensors(found)),
                 self._checks.counts(now),
                 {
@@ -221,32 +230,32 @@ def _base(name: str, names: tuple[str, ...]) -> str | None:
     return max(found, key=len, default=None)
 
 
-def _existing(known: tuple[AutomationState, ...], totals: RunTotals, now: float) -> Iterator[AutomationState]:
+def _existing(known: _Automations, totals: RunTotals, now: float) -> Iterator[_Automation]:
     """Those that their code location still has, as far as the last tick of one of its lineage sensors tells.
 
     Dagster keeps the state of a sensor or schedule that was removed, and of a removed code location.
     """
     newest: dict[str, Cursor] = {}
     reported: dict[str, float] = {}
-    for each in known:
+    for each, cursor in known:
         runs = totals.components.get(component_of(each.name, _base(each.name, _AUTOMATIONS) or ""))
         reported[each.location] = max(reported.get(each.location, 0.0), runs.last if runs else 0.0)
-        if (cursor := _cursor(each)) and cursor.automations:
+        if cursor and cursor.automations:
             newest[each.location] = max(
                 cursor, newest.get(each.location, cursor), key=lambda found: found.totals.at
             )
-    for each in known:
+    for each, cursor in known:
         last = newest.get(each.location)
         # While the lineage sensor is off, runs tell that the location is still there.
         heard = max(last.totals.at, reported[each.location]) if last else now
         if last is None or (each.name in last.automations and now - heard <= REMOVED_AFTER):
-            yield each
+            yield each, cursor
 
 
-def _sensors(found: tuple[AutomationState, ...]) -> Iterator[Sensor]:
-    for each in found:
+def _sensors(found: _Automations) -> Iterator[Sensor]:
+    for each, cursor in found:
         # What one that is off knew may be long outdated.
-        if each.running and (cursor := _cursor(each)):
+        if each.running and cursor:
             yield Sensor(component_of(each.name, _NAMES.sensor), each.location, cursor)
 
 

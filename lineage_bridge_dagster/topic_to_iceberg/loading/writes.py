@@ -38,16 +38,16 @@ def merge(
     table: Evolved,
     summary: Mapping[str, str],
     *,
-    tasks: int = 0,
+    tasks: int,
 ) -> None:
     """Merge changes by key, in a snapshot with these entries in its summary.
 
     The frame's session must be this thread's alone: a statement takes its summary from the session, and the
-    number of tasks by which it finds equal keys, if that is given here and not in Spark's configuration.
+    number of tasks by which it finds equal keys, unless Spark's configuration has one.
     """
     session = frame.sparkSession
     conf = {f"{_SUMMARY}{key}": value for key, value in summary.items()}
-    if tasks and _SHUFFLE_TASKS not in classic.settings(session):
+    if _SHUFFLE_TASKS not in classic.settings(session):
         conf[_SHUFFLE_TASKS] = str(tasks)
     with global_view(frame) as source, _configured(session, conf):
         session.sql(merge_statement(rows, name.sql, source, table))
