@@ -29,7 +29,7 @@ class Use(NamedTuple):
 
     Attributes:
         role: `filter`, `join`, `match` (an inner join, which leaves rows out), `group`, `window`, `distinct`,
-            `order` or `set`.
+            `order`, `set` or `scan options`.
         formula: It in a canonical form, to be compared with that of another version of the statement.
         sources: The columns in it.
         open: Why there may be others; empty when there are none.

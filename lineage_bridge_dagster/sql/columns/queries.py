@@ -225,6 +225,14 @@ class QueryReader:
             return f"#{literal}"
         return self._formulas.formula(self._tree.child(items, at), scope, queries, windows)
 
+    def _read_with(self, found: FromClause, options: str) -> FromClause:
+        """A table whose options, those of a hint or of a sample, decide which records are read."""
+        if not options:
+            return found
+        uses = [Use("scan options", options)]
+        items = (replace(item, relation=with_uses(item.relation, uses)) for item in found.items)
+        return FromClause(tuple(items), with_uses(found.star, uses))
+
     def _uses(self, node: int, scope: QueryScope, queries: Queries) -> tuple[Use, ...]:
         """What decides on the rows of a SELECT: WHERE, GROUP BY, HAVING, DISTINCT, and its FROM."""
         tree, children = self._tree, self._tree.children(node)
@@ -318,7 +326,8 @@ class QueryReader:
             hidden = () if names else sole.hidden
             return FromClause((FromItem(alias, (), relation, sole.table, hidden),), relation)
         if kind in _TRANSPARENT:
-            return self._from(first, queries, outer, lateral)
+            table = self._from(first, queries, outer, lateral)
+            return self._read_with(table, tree.note(node)) if self._formulas else table
         if kind == "LATERAL":
             return self._from(first, queries, lateral or outer, lateral)
         if kind == "UNNEST":

@@ -17,6 +17,7 @@ import org.apache.calcite.sql.SqlMerge;
 import org.apache.calcite.sql.SqlNode;
 import org.apache.calcite.sql.SqlNodeList;
 import org.apache.calcite.sql.SqlSelect;
+import org.apache.calcite.sql.SqlTableRef;
 import org.apache.calcite.sql.SqlTypeNameSpec;
 import org.apache.calcite.sql.SqlUnnestOperator;
 import org.apache.calcite.sql.SqlUpdate;
@@ -125,6 +126,11 @@ public class TreeWriter {
             SqlMerge m = (SqlMerge) node;
             return call(kind, "", new int[] {write(m.getTargetTable()), write(m.getSourceTableRef()),
                 write(m.getCondition()), write(m.getUpdateCall()), write(m.getInsertCall())});
+        }
+        if (node instanceof SqlTableRef) {
+            int table = write((SqlNode) node.getOperandList().get(0));
+            this.note = scan((SqlNodeList) node.getOperandList().get(1));
+            return call(kind, "", new int[] {table});
         }
         String name = node.getOperator().getName();
         int[] operands = children(node.getOperandList());
@@ -426,6 +432,21 @@ public class TreeWriter {
     private static String digest(SqlNode node) {
         boolean literal = node instanceof SqlLiteral || node instanceof SqlIntervalQualifier;
         return literal ? "#" + Integer.toHexString(node.toString().hashCode()) : "";
+    }
+
+    /** The options of a hint that decide which records are read, in a form that tells them from others. */
+    private static String scan(SqlNodeList hints) {
+        java.util.TreeMap found = new java.util.TreeMap();
+        for (int i = 0; i < hints.size(); i++) {
+            java.util.Map options = ((SqlHint) hints.get(i)).getOptionKVPairs();
+            for (java.util.Iterator keys = options.keySet().iterator(); keys.hasNext(); ) {
+                String key = (String) keys.next();
+                if (key.startsWith("scan.") && !key.equals("scan.parallelism")) {
+                    found.put(key, options.get(key));
+                }
+            }
+        }
+        return found.isEmpty() ? "" : Integer.toHexString(found.hashCode());
     }
 
     private int identifier(List names, SqlParserPos pos) {

@@ -12,6 +12,8 @@ from lineage_bridge_dagster_tests.impact.conftest import Judge, avro, world
 pytestmark = pytest.mark.xdist_group("flink")
 
 BEFORE = "INSERT INTO `out` SELECT id, SUM(amount) AS total, COUNT(*) AS n FROM orders GROUP BY id"
+LATEST = "orders /*+ OPTIONS('scan.startup.mode' = 'latest-offset') */"
+SAMPLE = "orders TABLESAMPLE SYSTEM (5)"
 SCHEMAS = {
     "orders": avro(id="string", amount="double", region="string", qty="int"),
     "other": avro(id="string", name="string"),
@@ -37,6 +39,9 @@ def changed(judge: Judge, sql: str, before: str = BEFORE, **others: Any) -> dict
         (BEFORE.replace("FROM", "FROM /* as before */").replace("AS total", "AS t"), "", "", ""),
         (BEFORE.replace("GROUP", "WHERE region = 'EU' GROUP"), None, "changes_meaning", "changes_meaning"),
         (BEFORE.replace("SUM(amount)", "SUM(amount * 2)"), "total", "changes_meaning", ""),
+        (BEFORE.replace("orders", LATEST), None, "changes_meaning", "changes_meaning"),
+        (BEFORE.replace("orders", LATEST.replace("startup.mode", "parallelism")), "", "", ""),
+        (BEFORE.replace("orders", SAMPLE), None, "changes_meaning", "changes_meaning"),
         ("INSERT INTO `out` (id, total) SELECT id, SUM(amount) FROM orders GROUP BY id", "n", "", ""),
     ],
 )
