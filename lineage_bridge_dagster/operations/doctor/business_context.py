@@ -13,6 +13,7 @@ from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.iam_simulation import simulated, simulation_of
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure
 
 _READ_SETTINGS = "glue:GetDataCatalogEncryptionSettings"
@@ -81,16 +82,13 @@ def _reads(context: Context) -> Iterator[Result]:
 
 
 def _writes(context: Context) -> Result:
-    principal = context.caller().principal
-    tried = f"iam:SimulatePrincipalPolicy of {', '.join(_WRITES)} for {principal}."
-    try:
-        answer = context.client("iam").simulate_principal_policy(
-            PolicySourceArn=principal, ActionNames=list(_WRITES), ResourceArns=["*"]
-        )
-    except (ClientError, BotoCoreError) as error:
-        return aws_failure(error, "iam:SimulatePrincipalPolicy", tried)
-    decisions = {one["EvalActionName"]: one["EvalDecision"] for one in answer["EvaluationResults"]}
-    if refused := sorted(action for action, decision in decisions.items() if decision != "allowed"):
+    found = simulated(
+        context, _WRITES, ["*"], by_hand="push one table and see what its business context is reported as"
+    )
+    if isinstance(found, Result):
+        return found
+    tried = simulation_of(context, _WRITES)
+    if refused := sorted(action for (action, _), decision in found.items() if decision != "allowed"):
         policy = "`lineage-bridge iam-policy --business-context` prints the policy"
         return failed(tried, f"IAM refuses {', '.join(refused)}.", f"Allow them on all resources: {policy}.")
     return ok(tried, "IAM allows them.")

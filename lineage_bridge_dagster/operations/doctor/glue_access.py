@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -12,8 +12,9 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
-from lineage_bridge_dagster.operations.doctor.refusals import aws_failure, error_code, glue_failure, is_denied
+from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped
+from lineage_bridge_dagster.operations.doctor.iam_simulation import simulated, simulation_of
+from lineage_bridge_dagster.operations.doctor.refusals import error_code, glue_failure, is_denied
 from lineage_bridge_dagster.text import first_few, plural
 
 #: The most databases in each of which one table is read.
@@ -90,29 +91,21 @@ def _read_failure(error: Exception, action: str, where: str, region: str, tried:
 
 def update(context: Context) -> Iterator[Result]:
     """Whether IAM allows `UpdateTable` on the catalog, the databases and the tables."""
-    caller = context.caller()
-    principal = caller.principal
-    tried = f"iam:SimulatePrincipalPolicy of {_PUSH_ACTION} for {principal}."
-    if principal.endswith(":root"):
-        yield warning(
-            tried,
-            "The caller is the account's root user, which IAM cannot simulate; it is allowed everything.",
-            "Use a role with a least-privilege policy instead of the root user.",
-        )
-        return
-    account = context.aws.catalog_id or caller.account
+    account = context.aws.catalog_id or context.caller().account
     resources = update_resources(context.region, account, known_places(context))
     if len(resources) == 1:
+        tried = simulation_of(context, [_PUSH_ACTION])
         yield skipped(tried, "There is no known table for which to simulate a push.", RUN_DISCOVERY)
         return
-    try:
-        answer = context.client("iam").simulate_principal_policy(
-            PolicySourceArn=principal, ActionNames=[_PUSH_ACTION], ResourceArns=resources
-        )
-    except (ClientError, BotoCoreError) as error:
-        yield _not_simulated(error, tried)
+    by_hand = (
+        "push one table and see (`lineage-bridge push --table DB.TABLE`): a refused write changes nothing"
+    )
+    found = simulated(context, [_PUSH_ACTION], resources, by_hand=by_hand)
+    if isinstance(found, Result):
+        yield found
         return
-    yield _simulated(answer["EvaluationResults"], tried)
+    decisions = {resource: decision for (_, resource), decision in found.items()}
+    yield _decided(decisions, simulation_of(context, [_PUSH_ACTION]))
 
 
 def update_resources(region: str, account: str, places: Iterable[GluePlace]) -> list[str]:
@@ -124,30 +117,7 @@ def update_resources(region: str, account: str, places: Iterable[GluePlace]) -> 
     return found
 
 
-def _not_simulated(error: Exception, tried: str) -> Result:
-    if error_code(error) == "NoSuchEntity":
-        return warning(
-            tried,
-            f"Not verified, because the simulator does not find the caller's role: {error}",
-            "The ARN of a role with a path differs from that of its session. Simulate it by hand: `aws iam "
-            "simulate-principal-policy --policy-source-arn ROLE_ARN --action-names glue:UpdateTable`.",
-        )
-    found = aws_failure(error, "iam:SimulatePrincipalPolicy on the caller", tried)
-    return warning(
-        tried,
-        f"glue:UpdateTable cannot be tried without writing, and the simulator gave no answer. {found.result}",
-        "Allow iam:SimulatePrincipalPolicy to verify it (`lineage-bridge iam-policy --doctor` prints the "
-        "policy), or push one table and see (`lineage-bridge push "
-        "--table DB.TABLE`): a refused write changes nothing.",
-    )
-
-
-def _simulated(results: Sequence[Any], tried: str) -> Result:
-    decisions = {
-        str(one.get("EvalResourceName")): str(one.get("EvalResourceDecision") or one.get("EvalDecision"))
-        for result in results
-        for one in result.get("ResourceSpecificResults") or [result]
-    }
+def _decided(decisions: Mapping[str, str], tried: str) -> Result:
     refused = [name for name, decision in decisions.items() if decision != "allowed"]
     if not refused:
         return ok(

@@ -115,22 +115,6 @@ def test_a_write_that_is_allowed_on_some_resources_only_is_on_the_wrong_ones() -
     assert "Deny statement" in found.remedy
 
 
-def test_without_the_simulator_the_doctor_says_that_it_does_not_know() -> None:
-    graph = Graph()
-    add_table(graph, "orders.v1")
-    iam, stubber = stubbed("iam")
-    stubber.add_client_error("simulate_principal_policy", "AccessDenied", "User is not authorized", 403)
-    (found,) = examine(glue_access.update, context_of(graph=graph, sts=caller(), iam=iam))
-    assert found.status is CheckStatus.WARNING
-    assert "cannot be tried without writing" in found.result
-    assert "iam:SimulatePrincipalPolicy" in found.remedy
-
-
-def test_the_root_user_is_not_simulated() -> None:
-    context = context_of(sts=caller(f"arn:aws:iam::{ACCOUNT}:root"))
-    assert "root user" in worst(examine(glue_access.update, context)).result
-
-
 def test_resources_of_china_have_its_partition() -> None:
     first, *_ = glue_access.update_resources("cn-north-1", ACCOUNT, [GluePlace("db", "t")])
     assert first == f"arn:aws-cn:glue:cn-north-1:{ACCOUNT}:catalog"
