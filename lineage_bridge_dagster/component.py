@@ -18,6 +18,7 @@ from dagster import (
     AssetsDefinition,
     AssetSpec,
     ComponentLoadContext,
+    DagsterInstance,
     Definitions,
     in_process_executor,
     scaffold_with,
@@ -41,6 +42,7 @@ from lineage_bridge_dagster.automation.list_client import ListClient
 from lineage_bridge_dagster.automation.list_updates import list_updates
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.missing_discovery import MissingDiscovery
+from lineage_bridge_dagster.automation.newest import newer_discovery
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
     nightly_schedule,
@@ -334,12 +336,26 @@ class LineageBridgeComponent(StoredComponent):
     def _instance(
         self, discovery: Discovery, names: AssetNames, settings: SettingsReader
     ) -> ComponentInstance:
-        discovery = as_shown(discovery, settings)
-        include = Include(self.include.topics, self.include.processes, self.include.external_datasets)
-        inventory = build_inventory(discovery, self._spec_with_loader, include)
+        key, include = self.defs_state_config.key, self.include
+        shown = Include(include.topics, include.processes, include.external_datasets)
+        loaded = loading_version(key)
+
+        def inventory_of(found: Discovery) -> Inventory:
+            return build_inventory(as_shown(found, settings), self._spec_with_loader, shown)
+
+        def newer(dagster: DagsterInstance) -> Inventory | None:
+            found = newer_discovery(dagster, key, loaded)
+            return inventory_of(found) if found else None
+
         own_spark = remote_of(self.spark.spark_config(), os.environ) is None
         return ComponentInstance(
-            names, inventory, settings.push, self._events(settings), self._namespace, own_spark
+            names,
+            inventory_of(discovery),
+            settings.push,
+            self._events(settings),
+            self._namespace,
+            own_spark,
+            newer,
         )
 
     def _events(self, settings: SettingsReader) -> LineageEvents:

@@ -54,8 +54,9 @@ def materialize_chains(
     instance: ComponentInstance, context: AssetExecutionContext, assets: Sequence[Asset]
 ) -> Iterator[MaterializeResult[Any]]:
     """Report the chains of these assets; the first step of a run stores the chains of all its tables."""
-    inventory = instance.inventory
     with readable_failures():
+        own, instance = instance.inventory, instance.current(context)
+        inventory = instance.inventory
         sql = instance.push_settings().sql
         stored = instance.cache.get(
             context.run.run_id,
@@ -64,7 +65,9 @@ def materialize_chains(
         )
         hops = incomplete = 0
         for asset in assets:
-            chain = chain_for(inventory, asset.node.node_id)
+            table = asset.node.node_id
+            shown = inventory if table in inventory.chain_key_of else own
+            chain = chain_for(shown, table)
             hops += len(chain.hops)
             incomplete += not chain.complete
             yield MaterializeResult(
@@ -72,7 +75,7 @@ def materialize_chains(
                 data_version=DataVersion(chain_digest(chain, sql)),
                 metadata={
                     **StandardMetadata(row_count=len(chain.hops)),
-                    **chain_metadata(chain, sql, inventory.view),
+                    **chain_metadata(chain, sql, shown.view),
                     **stored,
                 },
             )

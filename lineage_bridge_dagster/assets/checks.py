@@ -71,7 +71,7 @@ def _evaluate(
     pushed = context.job_def.asset_layer.selected_asset_keys
 
     def sync_outcome(asset: Asset) -> CheckOutcome:
-        outcomes = _comparison_of_run(instance, context, pushed=asset.key in pushed)
+        outcomes = _comparison_of_run(instance.current(context), context, pushed=asset.key in pushed)
         return outcomes.get(asset.node.node_id) or in_sync(None)
 
     def schema_outcome(asset: Asset) -> CheckOutcome:

@@ -23,6 +23,7 @@ from lineage_bridge_dagster.assets.run_cache import selected_in_run
 from lineage_bridge_dagster.assets.run_reports import PushRunReport, push_report, reported
 from lineage_bridge_dagster.assets.table_commits import Commits, commit_metadata, commits_of_run
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
+from lineage_bridge_dagster.lineage.catalog_tables import name_of
 from lineage_bridge_dagster.lineage.chains import Chain
 from lineage_bridge_dagster.lineage.documents import render
 from lineage_bridge_dagster.lineage.model import Node
@@ -100,8 +101,9 @@ def materialize_tables(
     Raises:
         Failure: some tables failed; the error names them. The others are materialized nevertheless.
     """
-    inventory = instance.inventory
     with readable_failures():
+        instance = instance.current(context)
+        inventory = instance.inventory
         settings = instance.push_settings()
         report = instance.cache.get(
             context.run.run_id,
@@ -122,7 +124,7 @@ def materialize_tables(
     held: list[TableResult] = []
     skipped: list[TableResult] = []
     for asset in assets:
-        result = results[asset.node.node_id]
+        result = results.get(asset.node.node_id) or _gone(asset)
         outcomes[str(result.status)] += 1
         if is_in_sync(result, asset.node):
             chain = chain_for(inventory, asset.node.node_id)
@@ -151,6 +153,13 @@ def materialize_tables(
         context.log.warning("Skipped %s; see their checks", more)
     if failed:
         raise push_failure(failed, counts)
+
+
+def _gone(asset: Asset) -> TableResult:
+    """Return the result of a table that a newer discovery than the one of its run does not have."""
+    place = name_of(asset.node)
+    reason = "a newer discovery than this run was planned with has no such table"
+    return TableResult(asset.node.node_id, place.database, place.table, PushStatus.SKIPPED, reason)
 
 
 def is_in_sync(result: TableResult, table: Node) -> bool:

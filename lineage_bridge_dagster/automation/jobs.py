@@ -244,7 +244,7 @@ def coverage_markdown(coverage: Coverage) -> str:
 
 def push_job(instance: ComponentInstance) -> JobDefinition:
     """A push with its own options: `lineage-bridge push` for the launchpad and GraphQL."""
-    names, inventory = instance.names, instance.inventory
+    loaded, names = instance, instance.names
 
     @op(
         name=names.push_job,
@@ -256,6 +256,8 @@ def push_job(instance: ComponentInstance) -> JobDefinition:
         from lineage_bridge_dagster.catalogs.push import push_tables
 
         with readable_failures():
+            instance = loaded.current(context)
+            inventory = instance.inventory
             configured = instance.push_settings()
             settings = config.settings(configured)
             progress = Progress(
