@@ -4,7 +4,8 @@
     python benchmarks/loader_ratios.py --records 200000 --rounds 3 --only avro/plain avro/append
     python benchmarks/loader_ratios.py --check
 
-Two topics have the same orders, in Avro and in JSON. Each path reads one of them whole. `plain` is Spark's
+Topics have the same orders, in Avro and in JSON; in `avro-unions` and `json-unions` with two unions besides,
+and in `json-points` with integers written as `1.0`. Each path reads one of them whole. `plain` is Spark's
 Kafka source, `from_avro` or `from_json` of the value, and Parquet files: no check, no key, no table. `append`
 and `upsert` load a new table in two batches, the second of which changes rows of the first by `upsert`;
 `bare` is `append` without the raw key and value. The paths take turns, and the first round is the JVM's
@@ -19,13 +20,14 @@ import argparse
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
-from orders import SCHEMAS_OF, Orders, fill
+from orders import Format, Orders, Values, fill, schemas_of
 from topic_loader import Load, load_topic, session_of
 from topic_to_iceberg import Stand
 
@@ -38,13 +40,31 @@ from lineage_bridge_dagster.spark.kafka import SparkTopic
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATHS = tuple(f"{form}/{kind}" for form in ("avro", "json") for kind in ("plain", "append", "bare", "upsert"))
+#: Topics -> format and values of their records.
+TOPICS: Mapping[str, tuple[Format, Values]] = {
+    "avro": ("avro", "plain"),
+    "json": ("json", "plain"),
+    "avro-unions": ("avro", "unions"),
+    "json-unions": ("json", "unions"),
+    "json-points": ("json", "points"),
+}
+
+PATHS = (
+    *(f"{form}/{kind}" for form in ("avro", "json") for kind in ("plain", "append", "bare", "upsert")),
+    *("avro-unions/append", "json-unions/append", "json-points/append"),
+)
+#: Paths of JSON, with those of Avro that load the same.
+COMPARED = {
+    **{f"json/{kind}": f"avro/{kind}" for kind in ("append", "bare", "upsert")},
+    "json-unions/append": "avro-unions/append",
+    "json-points/append": "avro/append",
+}
 #: The least share of the rate of `plain` that a path may have. A fifth below what was measured for the table
 #: in docs/measurements.md: two runs on a busy machine differ by a tenth.
 LEAST_OF_PLAIN = {"avro/append": 0.38, "avro/bare": 0.44, "avro/upsert": 0.28}
 #: The most times as long that JSON may take as Avro.
 MOST_OF_AVRO = 2.0
-_LINE = "{:<14}{:>10}{:>12}{:>10}{:>10}"
+_LINE = "{:<20}{:>10}{:>12}{:>10}{:>10}"
 #: Bytes before the body of a record.
 _HEADER = 5
 
@@ -54,12 +74,12 @@ class Race:
 
     def __init__(self, stand: Stand, options: argparse.Namespace) -> None:
         self._stand, self._keys = stand, max(1, options.records // 2)
-        self._orders = {
-            path.partition("/")[0]: Orders(options.records, distinct_keys=self._keys) for path in options.only
-        }
-        for form, orders in self._orders.items():
-            self._orders[form] = replace(orders, format=form)
-            fill(stand.bootstrap, self._orders[form])
+        self._orders: dict[str, Orders] = {}
+        for topic in dict.fromkeys(path.partition("/")[0] for path in options.only):
+            form, values = TOPICS[topic]
+            orders = Orders(options.records, distinct_keys=self._keys, format=form, values=values)
+            self._orders[topic] = orders
+            fill(stand.bootstrap, orders)
         self._load = Load(
             bootstrap=stand.bootstrap,
             topics=[],
@@ -76,20 +96,24 @@ class Race:
 
     def run(self, path: str, number: int) -> float:
         """Take a path, and return its CPU seconds."""
-        form, kind = path.split("/")
-        (topic,) = self._orders[form].names
-        namespace = f"{form}_{kind}_{number}"
+        name, kind = path.split("/")
+        orders = self._orders[name]
+        (topic,) = orders.names
+        namespace = f"{name}_{kind}_{number}".replace("-", "_")
         location = f"{self._stand.warehouse}/{namespace}"
         before = self.cpu_seconds()
         if kind == "plain":
-            _plain(self.spark, form, SparkTopic(topic, Bootstrap.parse(self._stand.bootstrap)), location)
+            _plain(
+                self.spark, orders.format, SparkTopic(topic, Bootstrap.parse(self._stand.bootstrap)), location
+            )
         else:
             load = replace(
                 self._load,
                 topics=[topic],
                 namespace=namespace,
                 location=location,
-                format=form,
+                format=orders.format,
+                values=orders.values,
                 mode="upsert" if kind == "upsert" else "append",
                 raw_columns=kind != "bare",
             )
@@ -131,20 +155,20 @@ def main() -> None:
         print(
             _LINE.format(path, f"{seconds:.2f}", f"{chosen.records / seconds:,.0f}", shown, f"{least or ''}")
         )
-    for kind in ("append", "bare", "upsert"):
-        if {f"avro/{kind}", f"json/{kind}"} <= best.keys():
-            times = best[f"json/{kind}"] / best[f"avro/{kind}"]
+    for path, other in COMPARED.items():
+        if {path, other} <= best.keys():
+            times = best[path] / best[other]
             is_worse = is_worse or times > MOST_OF_AVRO
-            print(f"JSON takes {times:.2f} times as long by {kind}, at most {MOST_OF_AVRO}")
+            print(f"{path} takes {times:.2f} times as long as {other}, at most {MOST_OF_AVRO}")
     if chosen.check and is_worse:
         sys.exit("A ratio is worse than its bound.")
 
 
-def _plain(spark: SparkSession, form: str, topic: SparkTopic, location: str) -> None:
+def _plain(spark: SparkSession, form: Format, topic: SparkTopic, location: str) -> None:
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    body, text = F.expr(f"substring(value, {_HEADER + 1})"), SCHEMAS_OF[form][1]
+    body, text = F.expr(f"substring(value, {_HEADER + 1})"), schemas_of(form)[1]
     if form == "avro":
         value = from_avro(body, text)
     else:

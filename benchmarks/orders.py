@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from confluent_kafka import KafkaError, Message, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -21,56 +22,94 @@ from lineage_bridge_dagster.embedded.ports import is_free
 from lineage_bridge_dagster.errors import LineageBridgeError
 
 Format = Literal["avro", "json"]
+#: What the values have besides: nothing, two unions, or a fraction of zeros behind each integer (JSON alone).
+Values = Literal["plain", "unions", "points"]
 
 KEY_ID, VALUE_ID = 1, 2
 
-KEY_SCHEMA = json.dumps(
-    {"type": "record", "name": "OrderKey", "namespace": "shop", "fields": [{"name": "id", "type": "long"}]}
-)
-VALUE_SCHEMA = json.dumps(
+
+def _avro_record(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "record", "name": name, "namespace": "shop", "fields": fields}
+
+
+KEY_SCHEMA = json.dumps(_avro_record("OrderKey", [{"name": "id", "type": "long"}]))
+_AVRO_FIELDS = [
+    {"name": "id", "type": "long"},
+    {"name": "created", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "amount", "type": "double"},
+    {"name": "quantity", "type": "int"},
+    {"name": "paid", "type": "boolean"},
+    {"name": "currency", "type": "string"},
+    {"name": "reference", "type": "string"},
+    {"name": "customer", "type": ["null", "string"], "default": None},
+    {"name": "comment", "type": ["null", "string"], "default": None},
+]
+_AVRO_UNIONS = [
+    {"name": "code", "type": ["string", "long"]},
     {
-        "type": "record",
-        "name": "Order",
-        "namespace": "shop",
-        "fields": [
-            {"name": "id", "type": "long"},
-            {"name": "created", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-            {"name": "amount", "type": "double"},
-            {"name": "quantity", "type": "int"},
-            {"name": "paid", "type": "boolean"},
-            {"name": "currency", "type": "string"},
-            {"name": "reference", "type": "string"},
-            {"name": "customer", "type": ["null", "string"], "default": None},
-            {"name": "comment", "type": ["null", "string"], "default": None},
+        "name": "payment",
+        "type": [
+            _avro_record("Card", [{"name": "last", "type": "string"}]),
+            _avro_record("Transfer", [{"name": "iban", "type": "string"}, {"name": "days", "type": "int"}]),
         ],
-    }
-)
+    },
+]
+VALUE_SCHEMA = json.dumps(_avro_record("Order", _AVRO_FIELDS))
 SCHEMAS = {KEY_ID: KEY_SCHEMA, VALUE_ID: VALUE_SCHEMA}
 _OPTIONAL_TEXT = {"oneOf": [{"type": "null"}, {"type": "string"}]}
 JSON_KEY_SCHEMA = json.dumps({"type": "object", "properties": {"id": {"type": "integer"}}})
-JSON_VALUE_SCHEMA = json.dumps(
-    {
-        "type": "object",
-        "properties": {
-            "id": {"type": "integer"},
-            "created": {"type": "integer", "title": "org.apache.kafka.connect.data.Timestamp"},
-            "amount": {"type": "number"},
-            "quantity": {"type": "integer", "connect.type": "int32"},
-            "paid": {"type": "boolean"},
-            "currency": {"type": "string"},
-            "reference": {"type": "string"},
-            "customer": _OPTIONAL_TEXT,
-            "comment": _OPTIONAL_TEXT,
-        },
-    }
-)
-#: The schemas of keys and of values.
-SCHEMAS_OF = {"avro": (KEY_SCHEMA, VALUE_SCHEMA), "json": (JSON_KEY_SCHEMA, JSON_VALUE_SCHEMA)}
+_JSON_PROPERTIES = {
+    "id": {"type": "integer"},
+    "created": {"type": "integer", "title": "org.apache.kafka.connect.data.Timestamp"},
+    "amount": {"type": "number"},
+    "quantity": {"type": "integer", "connect.type": "int32"},
+    "paid": {"type": "boolean"},
+    "currency": {"type": "string"},
+    "reference": {"type": "string"},
+    "customer": _OPTIONAL_TEXT,
+    "comment": _OPTIONAL_TEXT,
+}
+_JSON_UNIONS = {
+    "code": {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+    "payment": {
+        "oneOf": [
+            {
+                "type": "object",
+                "title": "Card",
+                "properties": {"method": {"type": "string", "const": "card"}, "last": {"type": "string"}},
+                "required": ["method", "last"],
+            },
+            {
+                "type": "object",
+                "title": "Transfer",
+                "properties": {"iban": {"type": "string"}, "days": {"type": "integer"}},
+                "required": ["iban"],
+            },
+        ]
+    },
+}
+
+
+def schemas_of(form: Format, values: Values = "plain") -> tuple[str, str]:
+    """The schemas of keys and of values."""
+    has_unions = values == "unions"
+    if form == "avro":
+        fields = [*(_AVRO_UNIONS if has_unions else ()), *_AVRO_FIELDS]
+        return KEY_SCHEMA, json.dumps(_avro_record("Order", fields))
+    properties = {**(_JSON_UNIONS if has_unions else {}), **_JSON_PROPERTIES}
+    return JSON_KEY_SCHEMA, json.dumps({"type": "object", "properties": properties})
+
 
 _CURRENCIES = ["EUR", "USD", "GBP", "JPY"]
 _FIRST_MILLIS = 1_790_000_000_000
 _HEADER = struct.Struct(">bI")
 _DOUBLE = struct.Struct("<d")
+#: Unions as values begin with them: a text and a card, an integer and a transfer.
+_AVRO_UNION = (b"\x00\x08A-17\x00\x084242", b"\x02\x22\x02\x2cDE89370400440532013000\x06")
+_JSON_UNION = (
+    b'{"code":"A-17","payment":{"method":"card","last":"4242"},',
+    b'{"code":17,"payment":{"iban":"DE89370400440532013000","days":3},',
+)
 _START_SECONDS = 60.0
 _FIRST_PORT = 31_000
 
@@ -87,6 +126,7 @@ class Orders:
         partitions: of each topic.
         topics: the topics that the records are spread over.
         format: of keys and values.
+        values: what the values have besides.
     """
 
     records: int
@@ -96,18 +136,20 @@ class Orders:
     partitions: int = 8
     topics: int = 1
     format: Format = "avro"
+    values: Values = "plain"
 
     @property
     def names(self) -> list[str]:
         """The topics' names."""
-        kind = "" if self.format == "avro" else f".{self.format}"
+        kind = f".{self.format}.{self.values}"
         return [f"orders{kind}.{number:03d}.of_{self.records}" for number in range(self.topics)]
 
     def messages(self, seed: int = 7) -> Iterator[tuple[int, bytes, bytes]]:
         """The key's number, the key and the value of each record; the same ones for the same seed."""
         source = random.Random(seed)  # noqa: S311 - not for cryptography
         text = _text(source)
-        encode = _in_avro if self.format == "avro" else _in_json
+        encode = _in_avro if self.format == "avro" else partial(_in_json, points=self.values == "points")
+        union = _AVRO_UNION if self.format == "avro" else _JSON_UNION
         header, key_header = _HEADER.pack(0, VALUE_ID), _HEADER.pack(0, KEY_ID)
         last = len(text) - self.record_bytes
         for number in range(self.records):
@@ -115,6 +157,8 @@ class Orders:
             key = 0 if hot else int(source.random() * self.distinct_keys)
             amount, reference = source.random() * 1000, source.randbytes(16).hex().encode()
             encoded_key, start, end = encode(number, key, amount, reference)
+            if self.values == "unions":
+                start = union[number & 1] + start[self.format == "json" :]
             # The rest of the record is the comment.
             length = max(64, self.record_bytes - len(header) - len(start) - len(end))
             at = int(source.random() * last)
@@ -210,14 +254,18 @@ def _in_avro(number: int, key: int, amount: float, reference: bytes) -> tuple[by
     return encoded, b"".join(value), b""
 
 
-def _in_json(number: int, key: int, amount: float, reference: bytes) -> tuple[bytes, bytes, bytes]:
+def _in_json(
+    number: int, key: int, amount: float, reference: bytes, *, points: bool
+) -> tuple[bytes, bytes, bytes]:
     """The key, and what a value has before and after the text of its comment."""
+    zero = ".0" if points else ""
     value = (
-        f'{{"id":{key},"created":{_FIRST_MILLIS + number},"amount":{amount!r},"quantity":{number % 50},'
+        f'{{"id":{key}{zero},"created":{_FIRST_MILLIS + number}{zero},"amount":{amount!r},'
+        f'"quantity":{number % 50}{zero},'
         f'"paid":{"true" if number % 3 else "false"},"currency":"{_CURRENCIES[number & 3]}",'
         f'"reference":"{reference.decode()}","customer":"c{key % 50_000:011d}","comment":"'
     )
-    return b'{"id":%d}' % key, value.encode(), b'"}'
+    return b'{"id":%d%s}' % (key, zero.encode()), value.encode(), b'"}'
 
 
 def _long(value: int) -> bytes:

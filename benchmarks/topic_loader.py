@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from orders import KEY_ID, SCHEMAS_OF, VALUE_ID, Format
+from orders import KEY_ID, VALUE_ID, Format, Values, schemas_of
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
@@ -47,6 +47,7 @@ class Load:
         namespace: of the tables.
         location: folder of the tables.
         format: of the records.
+        values: what they have besides.
         mode: `append` or `upsert`.
         max_records: read in a step.
         raw_columns: whether rows have the bytes of key and value.
@@ -61,6 +62,7 @@ class Load:
     namespace: str
     location: str
     format: Format = "avro"
+    values: Values = "plain"
     mode: Literal["append", "upsert"] = "append"
     max_records: int = 1_000_000
     raw_columns: bool = True
@@ -98,7 +100,7 @@ def load_topic(
     spark: SparkSession, load: Load, topic: str, report: Callable[[Advance, float], None] | None = None
 ) -> None:
     """Load a topic until it has caught up; report each step with its seconds."""
-    key, value = SCHEMAS_OF[load.format]
+    key, value = schemas_of(load.format, load.values)
     kind = AVRO if load.format == "avro" else JSON
     schemas = TopicSchemas(
         SubjectSchemas(f"{topic}-key", (RegisteredSchema(KEY_ID, key, kind),)),

@@ -41,6 +41,10 @@ class JsonKind(StrEnum):
     ARRAY = "array"
     #: One of several; the column is a row of alternatives.
     UNION = "union"
+    #: Such a row of objects, whose properties of one name are the same, and of simple values. Each is told by
+    #: what was read at once; they are kinds of a reading, and no schema's.
+    OBJECTS = "objects"
+    SIMPLE = "simple"
     #: Anything; the column is its JSON text.
     ANY = "any"
     #: What a schema does not tell, where it is read as far as it can be.

@@ -22,7 +22,13 @@ from lineage_bridge_dagster.schemas.json_schema import json_node
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 from lineage_bridge_dagster.spark.decoding.json_numbers import INEXACT, let, plain_numbers
 from lineage_bridge_dagster.spark.decoding.json_problems import problem_of
-from lineage_bridge_dagster.spark.decoding.json_quick import certain_value, quick_node
+from lineage_bridge_dagster.spark.decoding.json_quick import (
+    certain_value,
+    has_points,
+    is_rewritten,
+    quick_node,
+    with_integers,
+)
 from lineage_bridge_dagster.spark.decoding.json_values import (
     CORRUPT,
     ROOT,
@@ -62,7 +68,8 @@ class JsonFormat(Format):
         from pyspark.sql import functions as F
 
         text, node = body.cast("string"), quick_node(self._nodes[schemas[0].id])
-        read = F.when(_is_readable(text, number, schemas), read_json(text, node))
+        written = with_integers(text) if _may_be_rewritten(node) else text
+        read = F.when(_is_readable(text, number, schemas), read_json(written, node))
         return Quick(read, lambda parsed: certain_value(parsed, text, node))
 
     def parsed(
@@ -75,8 +82,11 @@ class JsonFormat(Format):
         """The array of the value and a null, and the text if it is not of the schema."""
         from pyspark.sql import functions as F
 
-        text, is_refused = body.cast("string"), F.lit(False) if quick is None else quick[CORRUPT].isNotNull()
-        read = _parsed(text, is_refused, self._nodes[schemas[0].id])
+        text, node = body.cast("string"), self._nodes[schemas[0].id]
+        is_refused = F.lit(False) if quick is None else quick[CORRUPT].isNotNull()
+        if _may_be_rewritten(quick_node(node)):
+            is_refused = is_refused | has_points(text)
+        read = _parsed(text, is_refused, node)
         return F.when(_is_readable(text, number, schemas), read)
 
     def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
@@ -94,6 +104,10 @@ class JsonFormat(Format):
         return problem_of(body.cast("string"), number, self._nodes[schema.id])
 
 
+def _may_be_rewritten(node: JsonNode) -> bool:
+    return has_kind(node, INTEGERS) and is_rewritten(node)
+
+
 def _is_readable(text: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
     from pyspark.sql import functions as F
 
@@ -105,7 +119,7 @@ def _parsed(text: Column, is_refused: Column, node: JsonNode) -> Column:
 
     Args:
         text: the record.
-        is_refused: whether Spark could not read it.
+        is_refused: whether Spark could not read it, or has read another form of its numbers.
         node: what the schema says.
     """
     from pyspark.sql import functions as F

@@ -14,8 +14,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
-from lineage_bridge_dagster.spark.decoding.json_values import ROOT, is_whole, value_of
+from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode, Property
+from lineage_bridge_dagster.spark.decoding.json_values import ROOT, has_kind, is_whole, merged, value_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -26,9 +26,24 @@ _NUMBER = r"^-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?$"
 #: What Spark makes of booleans, and of numbers too large for it.
 _WORDS = ("true", "false", '"Infinity"', '"-Infinity"')
 
+#: Kinds of alternatives that a variant tells from others at once.
+_SIMPLE = frozenset((JsonKind.STRING, JsonKind.BOOLEAN, JsonKind.INT, JsonKind.LONG, JsonKind.DOUBLE))
+#: Kinds that keep or look at how a number is written.
+_VERBATIM = (JsonKind.ANY, JsonKind.UNION, JsonKind.DECIMAL_NUMBER, JsonKind.UNKNOWN)
+#: Strings, and integers with a fraction of zeros that are no part of a longer number.
+_POINTS = (
+    r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|'
+    r"(?<![0-9.eE+-])(-?[1-9][0-9]{0,17}|0)\.0{1,17}(?![0-9.eE+-])"
+)
+
 
 def quick_node(node: JsonNode) -> JsonNode:
-    """A value whose strings, but for those in arrays and maps, may be the text of something else."""
+    """A value whose strings may be the text of something else, and whose unions are told by what was read.
+
+    What is in arrays and maps is as it was.
+    """
+    if node.kind is JsonKind.UNION:
+        return _quick_union(node)
     if node.kind is not JsonKind.OBJECT:
         return node
     return replace(
@@ -40,6 +55,46 @@ def quick_node(node: JsonNode) -> JsonNode:
             for each in node.properties
         ),
     )
+
+
+def _quick_union(node: JsonNode) -> JsonNode:
+    kinds = {each.node.kind for each in node.properties}
+    if kinds <= _SIMPLE:
+        return replace(node, kind=JsonKind.SIMPLE)
+    alternatives = tuple(replace(each, node=quick_node(each.node)) for each in node.properties)
+    known: dict[str, Property] = {}
+    for inner in (inner for each in alternatives for inner in each.node.properties):
+        other = known.setdefault(inner.name.casefold(), inner)
+        if (other.name, other.node) != (inner.name, inner.node):
+            return node
+    constants = (name for each in alternatives for name, _ in each.node.constants)
+    if kinds != {JsonKind.OBJECT} or any(
+        known[name.casefold()].node.kind is not JsonKind.TEXT for name in constants
+    ):
+        return node
+    return replace(node, kind=JsonKind.OBJECTS, properties=alternatives)
+
+
+def is_rewritten(node: JsonNode) -> bool:
+    """Whether a value may be read from a text whose integers were written as `1.0`.
+
+    Others than integers and doubles would tell the difference.
+    """
+    if node.kind is JsonKind.SIMPLE and has_kind(node, (JsonKind.DOUBLE,)):
+        return False
+    return node.kind not in _VERBATIM and all(map(is_rewritten, node.nodes()))
+
+
+def with_integers(text: Column) -> Column:
+    """A text with `1` for each `1.0` that is not within a string; zeros with a sign stay."""
+    from pyspark.sql import functions as F
+
+    return F.when(has_points(text), F.regexp_replace(text, _POINTS, "$1$2")).otherwise(text)
+
+
+def has_points(text: Column) -> Column:
+    """Whether `with_integers` may change a text."""
+    return text.contains(".0")
 
 
 def certain_value(parsed: Column, text: Column, node: JsonNode) -> Column:
@@ -64,6 +119,8 @@ def certain_value(parsed: Column, text: Column, node: JsonNode) -> Column:
 
 def _texts(value: Column, node: JsonNode) -> Iterator[tuple[str, Column]]:
     """The strings that may be the text of something else, with the names of their properties."""
+    if node.kind is JsonKind.OBJECTS:
+        node = merged(node)
     for each in node.properties if node.kind is JsonKind.OBJECT else ():
         inner = value.getField(each.name)
         if each.node.kind is JsonKind.TEXT:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
@@ -73,6 +75,8 @@ def _raw_type(node: JsonNode) -> DataType:
     match node.kind:
         case JsonKind.OBJECT:
             return t.StructType([t.StructField(each.name, _raw_type(each.node)) for each in node.properties])
+        case JsonKind.OBJECTS:
+            return _raw_type(merged(node))
         case JsonKind.MAP if node.inner and node.key:
             entry = {"key": node.key, "value": node.inner}
             return t.ArrayType(t.StructType([t.StructField(n, _raw_type(each)) for n, each in entry.items()]))
@@ -127,6 +131,9 @@ def is_unfit(raw: Column, node: JsonNode) -> Column | None:
                 return F.lit(True) if matched is None else ~matched
 
             return flag(F.schema_of_variant(raw) != "VOID") & let(_text(raw, node), is_none)
+        case JsonKind.OBJECTS | JsonKind.SIMPLE:
+            matches = [match for match, _ in _quick_alternatives(raw, node)]
+            return flag(_is_there(raw, node)) & ~flag(reduce(or_, matches) & ~_is_doubtful(raw, node))
         case JsonKind.OBJECT:
             parts = [is_unfit(raw.getField(each.name), each.node) for each in node.properties]
             lacking = (
@@ -221,6 +228,10 @@ def value_of(raw: Column, node: JsonNode) -> Column:
 
             present = raw.isNotNull() & (F.schema_of_variant(raw) != "VOID")
             return F.when(present, let(_text(raw, node), chosen))
+        case JsonKind.OBJECTS | JsonKind.SIMPLE:
+            alternatives = zip(node.properties, _quick_alternatives(raw, node), strict=True)
+            found = (F.when(match, value).alias(each.name) for each, (match, value) in alternatives)
+            return F.when(_is_there(raw, node), F.struct(*found))
         case JsonKind.OBJECT:
             fields = (
                 value_of(raw.getField(each.name), each.node).alias(each.name) for each in node.properties
@@ -295,6 +306,52 @@ def _alternatives(raw: Column, text: Column, node: JsonNode) -> list[tuple[Colum
                 match = match & F.try_variant_get(raw, path_of(inner.name), "variant").isNotNull()
         match = F.coalesce(match & is_whole(parsed, each.node), F.lit(False))
         found[each.name] = match & ~taken, value_of(F.get(parsed[ROOT], F.lit(0)), each.node)
+        taken = taken | match
+    return [found[each.name] for each in node.properties]
+
+
+def merged(node: JsonNode) -> JsonNode:
+    """An object with the properties of all alternatives."""
+    properties = {inner.name: inner for each in node.properties for inner in each.node.properties}
+    return JsonNode(JsonKind.OBJECT, tuple(properties.values()))
+
+
+def _is_there(raw: Column, node: JsonNode) -> Column:
+    """Whether a value that is read as OBJECTS or SIMPLE is there, and not null."""
+    from pyspark.sql import functions as F
+
+    return raw.isNotNull() if node.kind is JsonKind.OBJECTS else F.schema_of_variant(raw) != "VOID"
+
+
+def _is_doubtful(raw: Column, node: JsonNode) -> Column:
+    """Whether it is not known if a property is missing or null, which decides on an alternative."""
+    from pyspark.sql import functions as F
+
+    inner = (inner for each in node.properties for inner in each.node.properties)
+    deciding = {each.name: each for each in inner if each.required and each.node.nullable}
+    return reduce(
+        or_, (_absent(raw.getField(name), each.node) for name, each in deciding.items()), F.lit(False)
+    )
+
+
+def _quick_alternatives(raw: Column, node: JsonNode) -> list[tuple[Column, Column]]:
+    """What `_alternatives` returns, of what is read as OBJECTS or SIMPLE."""
+    from pyspark.sql import functions as F
+
+    taken, found = F.lit(False), {}
+    for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):
+        if node.kind is JsonKind.SIMPLE:
+            value = F.try_variant_get(raw, "$", spark_type(each.node.type()).simpleString())
+            match = begins(F.schema_of_variant(raw), kinds_of(each.node)) & value.isNotNull()
+            if each.node.kind is JsonKind.DOUBLE:
+                match = match & (F.abs(value) != F.lit(float("inf")))
+        else:
+            value, unfit = value_of(raw, each.node), is_unfit(raw, each.node)
+            match = raw.isNotNull() if unfit is None else ~unfit
+            for name, constant in each.node.constants:
+                match = match & (raw.getField(name) == constant)
+        match = F.coalesce(match, F.lit(False))
+        found[each.name] = match & ~taken, value
         taken = taken | match
     return [found[each.name] for each in node.properties]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.spark.decoding.json import JsonFormat
 from lineage_bridge_dagster_tests.spark.decoding.results import decode
 from lineage_bridge_dagster_tests.spark.decoding.test_json import CONNECT, decimal, framed, of
 
@@ -257,6 +258,91 @@ _LIKE_OTHERS: Cases = [
     ('{"s": "7d9e920a0", "p": 1.5}', {"s": "7d9e920a0", "p": Decimal("1.50")}),
     ('{"s": "7d9e920a0", "p": 15e-1, "l": 1e9999999999}', "its field l"),
 ]  # fmt: skip
+CARD = {
+    **of(method={**STRING, "const": "card"}, number=STRING, limit=NUMBER),
+    "required": ["method", "number"],
+    "title": "card",
+}
+IBAN = {**of(number=STRING, days=INTEGER, by=of(n=STRING)), "required": ["number"], "title": "iban"}
+NOTE = {**of(note={"type": ["null", "string"]}), "required": ["note"], "title": "note"}
+#: Unions that are told by what was read at once, and some that are not.
+UNIONS = of(
+    pay={"oneOf": [IBAN, CARD]}, opt={"oneOf": [NULL, CARD, NOTE]}, row=of(pay={"anyOf": [CARD, IBAN]}),
+    id={"oneOf": [STRING, INTEGER, {"type": "boolean"}]}, x={"oneOf": [NUMBER, STRING]},
+    small={"oneOf": [INT32, STRING]}, l=INTEGER, differ={"oneOf": [of(a=STRING), of(a=INTEGER, b=STRING)]},
+    cased={"oneOf": [{**of(A=STRING), "required": ["A"]}, {**of(a=STRING), "required": ["a"]}]},
+    mixed={"oneOf": [STRING, IBAN]},
+)  # fmt: skip
+
+
+def one(label: str, value: Any, *others: str) -> dict[str, Any]:
+    """A row of alternatives, one of which is there."""
+    return {label: value, **dict.fromkeys(others)}
+
+
+def card(number: str, limit: float | None = None) -> dict[str, Any]:
+    return {"method": "card", "number": number, "limit": limit}
+
+
+def iban(number: str, days: int | None = None, by: Any = None) -> dict[str, Any]:
+    return {"number": number, "days": days, "by": by}
+
+
+_ID = ("connect_union_field_0", "connect_union_field_1", "connect_union_field_2")
+_UNIONS: Cases = [
+    ('{"pay": {"method": "card", "number": "42"}}', {"pay": one("card", card("42"), "iban")}),
+    ('{"pay": {"number": "42", "method": "cash", "days": 3}}', {"pay": one("iban", iban("42", 3), "card")}),
+    ('{"pay": {"number": "x", "by": {"n": "5"}}}', {"pay": one("iban", iban("x", by={"n": "5"}), "card")}),
+    ('{"pay": {"method": "card", "number": "4", "limit": 1}}', {"pay": one("card", card("4", 1.0), "iban")}),
+    # A property of another alternative is of no account, whatever it has.
+    ('{"pay": {"method": "card", "number": "4", "days": "x"}}', {"pay": one("card", card("4"), "iban")}),
+    ('{"pay": {"method": 5, "number": "4"}}', {"pay": one("iban", iban("4"), "card")}),
+    ('{"pay": {"method": "card", "number": "4", "limit": 1e400}}',
+     {"pay": one("iban", iban("4"), "card")}),
+    ('{"pay": {"number": "x", "days": 3.0}, "l": 7.0}', {"l": 7, "pay": one("iban", iban("x", 3), "card")}),
+    ('{"pay": null, "row": {"pay": null}}', {"row": {"pay": None}}),
+    ('{"pay": {}}', "does not match"),
+    ('{"pay": {"method": "card"}}', "does not match"),
+    ('{"pay": {"method": "card", "number": null}}', "does not match"),
+    ('{"pay": {"number": 42}}', "does not match"),
+    ('{"pay": "42"}', "does not match"),
+    ('{"pay": [{"number": "42"}]}', "does not match"),
+    ('{"row": {"pay": {"number": "4"}}}', {"row": {"pay": one("iban", iban("4"), "card")}}),
+    ('{"opt": {"note": null}}', {"opt": one("note", {"note": None}, "card")}),
+    ('{"opt": {"note": "n"}}', {"opt": one("note", {"note": "n"}, "card")}),
+    ('{"opt": {"method": "card", "number": "4"}}', {"opt": one("card", card("4"), "note")}),
+    ('{"opt": {"method": "card", "number": "4", "note": 5}}', {"opt": one("card", card("4"), "note")}),
+    ('{"opt": {}}', "does not match"),
+    ('{"id": "5"}', {"id": one(_ID[0], "5", *_ID[1:])}),
+    ('{"id": 5}', {"id": one(_ID[1], 5, _ID[0], _ID[2])}),
+    ('{"id": 5.0}', {"id": one(_ID[1], 5, _ID[0], _ID[2])}),
+    ('{"id": false}', {"id": one(_ID[2], False, *_ID[:2])}),
+    ('{"id": 9223372036854775808}', "does not match"),
+    ('{"id": 1.5}', "does not match"),
+    ('{"id": [1]}', "does not match"),
+    ('{"x": 1}', {"x": one(_ID[0], 1.0, _ID[1])}),
+    ('{"x": 1.25, "l": 2.0}', {"l": 2, "x": one(_ID[0], 1.25, _ID[1])}),
+    ('{"x": 12345678901234567890123456789012345678901234.5}',
+     {"x": one(_ID[0], 1.2345678901234568e43, _ID[1])}),
+    ('{"x": 1e400}', "does not match"),
+    ('{"x": "1e400"}', {"x": one(_ID[1], "1e400", _ID[0])}),
+    ('{"small": 2147483648}', "does not match"),
+    ('{"small": 2147483647}', {"small": one(_ID[0], 2147483647, _ID[1])}),
+    ('{"differ": {"a": 1, "b": "x"}}', {"differ": one(_ID[1], {"a": 1, "b": "x"}, _ID[0])}),
+    ('{"cased": {"a": "x"}}', {"cased": one(_ID[1], {"a": "x"}, _ID[0])}),
+    ('{"mixed": {"number": "x"}}', {"mixed": one("iban", iban("x"), _ID[0])}),
+    ('{"mixed": "5", "pay": {"number": "5"}}',
+     {"mixed": one(_ID[0], "5", "iban"), "pay": one("iban", iban("5"), "card")}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_quick", [True, False], ids=["quick", "thorough"])
+def test_unions_are_read_alike_by_both_readings(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_quick: bool
+) -> None:
+    if not is_quick:
+        monkeypatch.setattr(JsonFormat, "quick", lambda *_: None)
+    test_each_record_has_its_value_or_its_error(spark, UNIONS, _UNIONS)
 
 
 @pytest.mark.parametrize(
