@@ -23,6 +23,7 @@ from dagster import (
     DagsterInstance,
     Definitions,
     MaterializeResult,
+    Output,
     SensorDefinition,
     SensorResult,
     build_sensor_context,
@@ -34,6 +35,8 @@ from dagster._core.storage.defs_state.base import set_defs_state_storage
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.automation import sensor as sensor_module
+from lineage_bridge_dagster.automation import upkeep as upkeep_module
+from lineage_bridge_dagster.automation.settings import SensorConfig
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import Tick
 from lineage_bridge_dagster.component import LineageBridgeComponent
@@ -42,6 +45,8 @@ from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.production.postgres import PostgresServer
 
 HOUR = 3600.0
+#: Days for which runs are kept.
+RUN_DAYS = 1
 
 
 class Clock:
@@ -85,7 +90,6 @@ class Database:
             "port": int(env["DAGSTER_PG_PORT"]),
             "db_name": env["DAGSTER_PG_DB"],
             "username": env["DAGSTER_PG_USERNAME"],
-            "password": {"env": "DAGSTER_PG_PASSWORD"},
             "scheme": "postgresql+psycopg2",
         }
         return {"storage": {"postgres": {"postgres_db": connection}}}
@@ -115,7 +119,6 @@ class Database:
             port=env["DAGSTER_PG_PORT"],
             dbname=env["DAGSTER_PG_DB"],
             user=env["DAGSTER_PG_USERNAME"],
-            password=env["DAGSTER_PG_PASSWORD"],
         )
         connection.autocommit = True
         try:
@@ -127,7 +130,7 @@ class Database:
 
 
 class WithoutSpark(LineageBridgeComponent):
-    """The component, whose chains are materialized without computing them on Spark."""
+    """The component, without Spark: chains are not computed, and upkeep looks after runs alone."""
 
     def execute(
         self, context: AssetExecutionContext, kind: AssetKind, assets: Sequence[Asset]
@@ -172,7 +175,7 @@ class Platform:
         self.outcomes: Counter[str] = Counter()
         self.database = database
         self._home, self._instance, self._clock = home, instance, clock
-        self._component = WithoutSpark()
+        self._component = WithoutSpark(sensor=SensorConfig(run_days=RUN_DAYS))
         self._store = StateStore.of(instance, self._key)
         self._cursor: str | None = None
         self._version: str | None = ""
@@ -312,6 +315,7 @@ def platform(variables: Mapping[str, str], clock: Clock, *, sqlite: bool) -> Ite
         config = {"telemetry": {"enabled": False}, **database.config}
         (home / "dagster.yaml").write_text(json.dumps(config), encoding="utf-8")
         os.environ |= {"DAGSTER_HOME": str(home), **variables}
+        upkeep_module._look_after = lambda *_: Output({})  # type: ignore[assignment]
         instance = stack.enter_context(DagsterInstance.from_config(str(home)))
         stack.enter_context(set_defs_state_storage(instance.defs_state_storage))
         if server is not None:

@@ -43,6 +43,7 @@ from lineage_bridge_dagster.automation.list_updates import list_updates
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.missing_discovery import MissingDiscovery
 from lineage_bridge_dagster.automation.newest import newer_discovery
+from lineage_bridge_dagster.automation.run_retention import RunRetention
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
     nightly_schedule,
@@ -88,6 +89,7 @@ from lineage_bridge_dagster.specs.names import AssetNames
 from lineage_bridge_dagster.specs.translation import NodeTranslation
 from lineage_bridge_dagster.specs.translator import LineageTranslator, is_default_key
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
+from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
 
 #: `dg` lists the components of this module.
 __all__ = ["InventoryCollectorComponent", "LineageBridgeComponent", "TopicToIcebergComponent"]
@@ -256,7 +258,7 @@ class LineageBridgeComponent(StoredComponent):
         )
         push = push_job(instance) if instance else failing_job(names.push_job, missing)
         upkeep = (
-            upkeep_job(instance, self.spark.history_days)
+            upkeep_job(instance, self.spark.history_days, self._run_retention(names))
             if instance
             else failing_job(names.upkeep_job, missing)
         )
@@ -296,6 +298,13 @@ class LineageBridgeComponent(StoredComponent):
             # All steps of a run share one process, hence one Spark session, computation and commit.
             executor=in_process_executor,
         )
+
+    def _run_retention(self, names: AssetNames) -> RunRetention | None:
+        """Which runs the upkeep deletes: the component's, and those of the components that load topics."""
+        loads = [LoadNames(each.name) for each in self._loading]
+        jobs = {*names.jobs, *(job for each in loads for job in (each.job, each.upkeep))}
+        days = self.sensor.run_days
+        return RunRetention(days, None if self.sensor.all_runs else frozenset(jobs)) if days else None
 
     def _settings(self) -> SettingsReader:
         return SettingsReader(

@@ -70,8 +70,20 @@ from dagster._core.storage.dagster_run import NOT_FINISHED_STATUSES
 #: Storage of the components' states; `DagsterInstance.defs_state_storage` is one.
 from dagster._core.storage.defs_state.base import DefsStateStorage
 
-#: The results of asset checks: the instance has no function that reads those of many assets.
-from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable
+#: The events of assets and the results of checks: the instance has no function for those of many.
+from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, SqlEventLogStorageTable
+
+#: Which runs use which snapshots of jobs and plans: the instance has no function that deletes snapshots.
+from dagster._core.storage.runs.schema import RunsTable, SnapshotsTable
+
+#: Tags of runs: what started them, for which partition, and of which code location they are.
+from dagster._core.storage.tags import (
+    BACKFILL_ID_TAG,
+    PARTITION_NAME_TAG,
+    REPOSITORY_LABEL_TAG,
+    SCHEDULE_NAME_TAG,
+    SENSOR_NAME_TAG,
+)
 
 #: Where an object of the instance's settings is configured; how stored objects are read.
 from dagster._serdes import ConfigurableClassData, deserialize_value
@@ -112,10 +124,16 @@ EXECUTION_MODULES = (
 
 __all__ = [
     "ASSET_SUBSET_INPUT_PREFIX",
+    "BACKFILL_ID_TAG",
     "DATA_VERSION_TAG",
     "EXECUTION_MODULES",
     "NOT_FINISHED_STATUSES",
+    "PARTITION_NAME_TAG",
+    "REPOSITORY_LABEL_TAG",
+    "SCHEDULE_NAME_TAG",
+    "SENSOR_NAME_TAG",
     "AssetCheckEvaluationTargetMaterializationData",
+    "AssetCheckExecutionsTable",
     "AutomationState",
     "CheckRow",
     "CheckRunHealthResult",
@@ -127,6 +145,9 @@ __all__ = [
     "EngineEventData",
     "LaunchRunContext",
     "NamespacedMetadataSet",
+    "RunsTable",
+    "SnapshotsTable",
+    "SqlEventLogStorageTable",
     "UnresolvedAssetJobDefinition",
     "WorkerStatus",
     "assets_beside",
@@ -139,6 +160,7 @@ __all__ = [
     "failed_check_rows",
     "first_check_row",
     "get_run_crash_explanation",
+    "index_connection",
     "is_of_this_python",
     "is_reloading",
     "is_valid_cron_schedule",
@@ -148,6 +170,7 @@ __all__ = [
     "pin_newest_state",
     "read_values",
     "reverse_cron_string_iterator",
+    "run_connection",
     "run_dagster_api",
     "state_files",
     "state_folder",
@@ -406,7 +429,7 @@ def first_check_row(instance: DagsterInstance, since: float) -> int:
     table = AssetCheckExecutionsTable.c
     time = datetime.fromtimestamp(since, tz=UTC).replace(tzinfo=None)
     query = select(func.max(table.id)).where(table.evaluation_event_timestamp < time)
-    with _index_connection(instance) as connection:
+    with index_connection(instance) as connection:
         return connection.execute(query).scalar() or 0
 
 
@@ -417,7 +440,7 @@ def check_rows(instance: DagsterInstance, after_id: int, checks: Iterable[str]) 
         table.id, table.asset_key, table.check_name, table.evaluation_event_timestamp, table.execution_status,
     )  # fmt: skip
     query = select(*columns).where(table.id > after_id, table.check_name.in_(checks)).order_by(table.id)
-    with _index_connection(instance) as connection:
+    with index_connection(instance) as connection:
         rows = connection.execute(query).fetchall()
     for number, asset, check, time, status in rows:
         passed = None if status == "PLANNED" else status == "SUCCEEDED"
@@ -428,7 +451,7 @@ def failed_check_rows(instance: DagsterInstance, ids: Sequence[int]) -> set[int]
     """Those of these executions that failed as an error, and not as a warning."""
     table = AssetCheckExecutionsTable.c
     query = select(table.id, table.evaluation_event).where(table.id.in_(ids))
-    with _index_connection(instance) as connection:
+    with index_connection(instance) as connection:
         rows = connection.execute(query).fetchall()
     found = set()
     for number, text in rows:
@@ -438,6 +461,13 @@ def failed_check_rows(instance: DagsterInstance, ids: Sequence[int]) -> set[int]
     return found
 
 
-def _index_connection(instance: DagsterInstance) -> Any:
+def index_connection(instance: DagsterInstance) -> Any:
+    """A transaction on the storage of the events of assets and of the results of checks."""
     storage: Any = instance.event_log_storage
     return storage.index_connection()
+
+
+def run_connection(instance: DagsterInstance) -> Any:
+    """A transaction on the storage of runs and snapshots."""
+    storage: Any = instance.run_storage
+    return storage.connect()

@@ -64,7 +64,8 @@ ALLOWED["embedded"] = {
     "spark", "sql", "topic_to_iceberg",
 }  # fmt: skip
 ALLOWED["cli"] = ALLOWED["embedded"] - {"jars", "schemas"} | {
-    "collector", "datazone", "embedded", "event_sources", "impact", "openlineage", "operations",
+    "automation", "collector", "datazone", "embedded", "event_sources", "impact", "openlineage", "operations",
+    "specs",
 }  # fmt: skip
 
 #: Rooms with the packages that they must not import, so that they can be read and tested without them.

@@ -61,8 +61,21 @@ class SensorConfig(YamlSection):
         description="Schedule of the upkeep of the lineage tables, as a cron expression; empty: none.",
         examples=["43 3 * * *"],
     )
+    run_days: Annotated[
+        float, Accepts(Annotated[float, Field(ge=0)]), FromVariables((PREFIX + "RUN_DAYS",))
+    ] = Field(
+        default=0.0,
+        description="Days for which finished runs are kept; upkeep deletes older ones, except for those that "
+        "an asset, a check, a job or a schedule shows last. 0: all are kept.",
+        examples=[30],
+    )
+    all_runs: Annotated[bool, FromVariables((PREFIX + "ALL_RUNS",))] = Field(
+        default=False,
+        description="Delete the old runs of every job of the Dagster instance, not only of the component's.",
+        examples=[True],
+    )
 
-    @field_validator("running", mode="before")
+    @field_validator("running", "all_runs", mode="before")
     @classmethod
     def _empty_is_off(cls, value: Any) -> Any:
         return False if value in (None, "") else value
@@ -73,4 +86,11 @@ class SensorConfig(YamlSection):
         # No bounds on the field itself: the YAML's schema would apply them to a template's text.
         if value <= 0:
             raise ValueError("must be above zero")
+        return value
+
+    @field_validator("run_days")
+    @classmethod
+    def _not_below_zero(cls, value: float) -> float:
+        if value < 0:
+            raise ValueError("must not be below zero")
         return value

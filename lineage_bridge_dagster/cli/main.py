@@ -8,6 +8,7 @@ from lineage_bridge_dagster.cli.chains import chains
 from lineage_bridge_dagster.cli.clean import clean
 from lineage_bridge_dagster.cli.collect import collect
 from lineage_bridge_dagster.cli.connectors import connectors
+from lineage_bridge_dagster.cli.delete_runs import delete_runs
 from lineage_bridge_dagster.cli.doctor import doctor
 from lineage_bridge_dagster.cli.export import export
 from lineage_bridge_dagster.cli.extract import extract
@@ -71,5 +72,6 @@ for _command in (
     doctor,
     metrics,
     migrate,
+    delete_runs,
 ):
     main.add_command(_command)

@@ -64,6 +64,11 @@ class AssetNames:
         return self._prefixed("lineage_upkeep")
 
     @property
+    def jobs(self) -> tuple[str, ...]:
+        """The names of all jobs."""
+        return self.refresh_job, self.push_job, self.lineage_job, self.impact_job, self.upkeep_job
+
+    @property
     def sensor(self) -> str:
         return self._prefixed("lineage_sensor")
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from dagster import DagsterInstance, DefaultScheduleStatus, ExecuteInProcessResult
 
+from lineage_bridge_dagster.automation.old_runs import delete_old_runs
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import iceberg_tables, upkeep
 from lineage_bridge_dagster.spark.upkeep import Upkeep
 from lineage_bridge_dagster_tests.assets.location import Location
 from lineage_bridge_dagster_tests.assets.world import REGION, many
+from lineage_bridge_dagster_tests.automation.played_runs import GONE, THEIRS, PlayedRuns
 from lineage_bridge_dagster_tests.played_upkeep import Play, player
 
 Build = Callable[..., Location]
@@ -71,6 +75,32 @@ def test_table_that_fails_stops_no_other_and_is_named(
     assert failure is not None
     assert "1 of 4 lineage tables not looked after: glue.lineage_bridge.nodes" in str(failure.description)
     assert "Allow it." in str(failure.description)
+
+
+def test_old_runs_are_deleted_first_if_that_is_configured(
+    location: Build, instance: DagsterInstance, play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play()
+    later = functools.partial(delete_old_runs, now=time.time() + 31 * 86_400)
+    monkeypatch.setattr("lineage_bridge_dagster.automation.upkeep.delete_old_runs", later)
+    runs = PlayedRuns(instance)
+    for name in ("first", "second"):
+        runs.work(name)
+        runs.work(f"of another job {name}", THEIRS)
+    # This asset is not of the location, as if its topic were gone.
+    for name in ("gone", "gone again"):
+        runs.materialize(name, GONE)
+    world = many(1)
+    assert run(location(world), instance).success
+    assert runs.left == set(runs.ids)
+    sensor = {"run_days": 30}
+    made = run(location(world, LineageBridgeComponent(aws={"region": REGION}, sensor=sensor)), instance)
+    assert runs.left == {"second", "gone again", "of another job first", "of another job second"}
+    (output,) = (event for event in made.all_events if event.is_successful_output)
+    assert output.step_output_data.metadata["runs"].value.startswith("2 old runs deleted; ")
+    sensor = {"run_days": 30, "all_runs": True}
+    run(location(world, LineageBridgeComponent(aws={"region": REGION}, sensor=sensor)), instance)
+    assert runs.left == {"second", "gone again", "of another job second"}
 
 
 def test_named_instance_looks_after_its_own_tables(

@@ -54,7 +54,7 @@ _PLANNED_FOR = 6 * 3600.0
 _FINISHED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
 _NAMES, _LOADS = AssetNames(), LoadNames()
 _JOBS = (
-    _NAMES.refresh_job, _NAMES.push_job, _NAMES.lineage_job, _NAMES.impact_job, _NAMES.upkeep_job,
+    *_NAMES.jobs,
     _LOADS.job, _LOADS.upkeep,
 )  # fmt: skip
 _AUTOMATIONS = (
