@@ -14,15 +14,13 @@ from dagster import (
     AssetExecutionContext,
     AssetKey,
     AssetsDefinition,
-    In,
     Nothing,
-    Out,
     op,
 )
 
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
-from lineage_bridge_dagster.dagster_internals import ASSET_SUBSET_INPUT_PREFIX
+from lineage_bridge_dagster.dagster_internals import ASSET_SUBSET_INPUT_PREFIX, CopiedIn, CopiedOut
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.names import AssetNames
 
@@ -83,10 +81,10 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
 
     @op(
         name=bundle.name,
-        ins=dict.fromkeys(inputs, In(Nothing)),
+        ins=dict.fromkeys(inputs, CopiedIn(Nothing)),
         out={
-            **dict.fromkeys(outputs, Out(Any, is_required=False, io_manager_key=names.io_manager)),
-            **dict.fromkeys(checks, Out(Nothing, is_required=False)),
+            **dict.fromkeys(outputs, CopiedOut(Any, is_required=False, io_manager_key=names.io_manager)),
+            **dict.fromkeys(checks, CopiedOut(Nothing, is_required=False)),
         },
         required_resource_keys=set(kind.resources),
         pool=kind.pool,

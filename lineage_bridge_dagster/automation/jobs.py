@@ -17,7 +17,6 @@ from dagster import (
     OpExecutionContext,
     Out,
     Output,
-    define_asset_job,
     in_process_executor,
     op,
 )
@@ -45,7 +44,11 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.config.views import view_of
-from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG, UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.dagster_internals import (
+    DATA_VERSION_TAG,
+    LocationJob,
+    UnresolvedAssetJobDefinition,
+)
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -320,7 +323,7 @@ def lineage_job(
     keys = [asset.key for asset in inventory.materializable] if inventory else []
     if not keys:
         return failing_job(names.lineage_job, _without_topics(names) if inventory else missing)
-    return define_asset_job(
+    return LocationJob(
         names.lineage_job,
         selection=AssetSelection.assets(*keys) | AssetSelection.checks_for_assets(names.discovery_key),
         executor_def=in_process_executor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dagster import (
@@ -171,10 +171,14 @@ def column_schema(columns: Iterable[Field]) -> TableSchema | None:
     found: dict[str, TableColumn] = {}
     for column in columns:
         if column.name not in found:
-            found[column.name] = TableColumn(
-                column.name, column.type or "unknown", description=column.comment or None
-            )
+            found[column.name] = _table_column(column)
     return TableSchema(list(found.values())) if found else None
+
+
+@lru_cache(maxsize=1 << 16)
+def _table_column(column: Field) -> TableColumn:
+    """A column, which topics and their tables share, and many others too."""
+    return TableColumn(column.name, column.type or "unknown", description=column.comment or None)
 
 
 def table(rows: Sequence[Mapping[str, str | int | float | bool | None]]) -> TableMetadataValue | None:
