@@ -63,42 +63,47 @@ def delete_old_runs(
     seconds: float | None = None,
     progress: Callable[[RetentionReport], None] | None = None,
 ) -> RetentionReport:
-    """Delete the old runs that nothing needs, oldest first. Where it is interrupted, the next call continues.
+    """Delete the old runs that nothing needs, job by job. Where it is interrupted, the next call continues.
 
     Args:
         instance: of Dagster.
         retention: which runs.
         now: Unix time in seconds; None for the current time.
         dry_run: count only.
-        seconds: time after which no further page is begun; None for no limit.
+        seconds: time after which no further page is begun, after the first one; None for no limit.
         progress: is called after each page.
     """
     began, now = time.monotonic(), time.time() if now is None else now
     report = RetentionReport()
     facts = _Facts(instance)
-    filters = RunsFilter(
-        statuses=_FINISHED, updated_before=datetime.fromtimestamp(retention.before(now), tz=UTC)
-    )
-    # The id of a run: the deleted ones before it are gone, so it has to be one that stays.
-    cursor = None
-    while page := instance.get_run_records(filters, limit=_PAGE, cursor=cursor, ascending=True):
-        old = []
-        for record, known in zip(page, facts.of(page, retention), strict=True):
-            run, reason = record.dagster_run, retention.reason_to_keep(known, now)
-            if reason is None:
-                old.append(run.run_id)
-                report.deleted[run.job_name] += 1
-            else:
-                report.kept[reason] += 1
-            if reason is not None or dry_run:
-                cursor = run.run_id
-        if not dry_run:
-            _delete(instance, old, report)
-        if progress is not None:
-            progress(report)
-        if seconds is not None and time.monotonic() - began > seconds:
-            report.is_complete = False
-            break
+    before = datetime.fromtimestamp(retention.before(now), tz=UTC)
+    for job in sorted(retention.jobs) if retention.jobs is not None else [None]:
+        # The id of a run: the deleted ones before it are gone, so it has to be one that stays.
+        cursor = None
+        while page := instance.get_run_records(
+            RunsFilter(job_name=job, statuses=_FINISHED, updated_before=before),
+            limit=_PAGE,
+            cursor=cursor,
+            ascending=True,
+        ):
+            is_late = seconds is not None and time.monotonic() - began > seconds
+            if is_late and (report.deleted or report.kept):
+                report.is_complete = False
+                break
+            old = []
+            for record, known in zip(page, facts.of(page), strict=True):
+                run, reason = record.dagster_run, retention.reason_to_keep(known, now)
+                if reason is None:
+                    old.append(run.run_id)
+                    report.deleted[run.job_name] += 1
+                else:
+                    report.kept[reason] += 1
+                if reason is not None or dry_run:
+                    cursor = run.run_id
+            if not dry_run:
+                _delete(instance, old, report)
+            if progress is not None:
+                progress(report)
     if not dry_run:
         report.snapshots = _delete_unused_snapshots(instance)
     return report
@@ -114,14 +119,9 @@ class _Facts:
         self._checks: _Latest = {}
         self._looked_up: set[str] = set()
 
-    def of(self, page: Sequence[RunRecord], retention: RunRetention) -> Iterator[RunFacts]:
+    def of(self, page: Sequence[RunRecord]) -> Iterator[RunFacts]:
         """The facts of each run of a page."""
-        wanted = [
-            record.dagster_run.run_id
-            for record in page
-            if retention.jobs is None or record.dagster_run.job_name in retention.jobs
-        ]
-        shown = self._shown(wanted)
+        shown = self._shown([record.dagster_run.run_id for record in page])
         unfinished = self._instance.get_runs(RunsFilter(statuses=NOT_FINISHED_STATUSES))
         origins = {origin for run in unfinished for origin in (run.parent_run_id, run.root_run_id)}
         for record in page:

@@ -15,7 +15,6 @@ class Kept(StrEnum):
 
     UNFINISHED = "not finished"
     RECENT = "not old enough"
-    OTHER_JOB = "of another job"
     NEWEST = "the newest of its job, schedule, sensor or partition"
     ORIGIN = "an unfinished run repeats it"
     BACKFILL = "its backfill goes on"
@@ -45,7 +44,7 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class RunRetention:
-    """Which runs are to go.
+    """Which runs are to go, of those of `jobs`.
 
     Attributes:
         days: age up to which a finished run stays.
@@ -70,8 +69,6 @@ class RunRetention:
             return Kept.UNFINISHED
         if run.ended >= self.before(now):
             return Kept.RECENT
-        if self.jobs is not None and run.job not in self.jobs:
-            return Kept.OTHER_JOB
         if run.is_newest:
             return Kept.NEWEST
         if run.is_origin:

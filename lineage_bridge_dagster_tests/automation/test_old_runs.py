@@ -62,8 +62,8 @@ def _deleted(instance: DagsterInstance) -> set[str]:
     pages: list[RetentionReport] = []
     report = delete_old_runs(instance, OWN, now=LATER, progress=pages.append)
     assert report.deleted == planned.deleted == {LINEAGE: 2, REFRESH: 2}
-    assert report.kept == planned.kept == {Kept.NEWEST: 4, Kept.ASSET: 2, Kept.OTHER_JOB: 2}
-    assert len(pages) == 1
+    assert report.kept == planned.kept == {Kept.NEWEST: 4, Kept.ASSET: 2}
+    assert len(pages) == 2
     assert runs.left == NEEDED | {"theirs 1", "theirs 2"}
     gone = {runs.ids[name] for name in OLD}
     for column in (SqlEventLogStorageTable.c.run_id, AssetCheckExecutionsTable.c.run_id):

@@ -26,7 +26,6 @@ OWN = RunRetention(30, frozenset({"push"}), frozenset({"push"}), {"orders"})
         (OLD, None),
         (replace(OLD, ended=None), Kept.UNFINISHED),
         (replace(OLD, ended=NOW - 30 * DAY), Kept.RECENT),
-        (replace(OLD, job="theirs"), Kept.OTHER_JOB),
         (replace(OLD, is_newest=True), Kept.NEWEST),
         (replace(OLD, is_origin=True), Kept.ORIGIN),
         (replace(OLD, in_backfill=True), Kept.BACKFILL),

@@ -115,20 +115,29 @@ class _Catalog(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b'{"defaults": {}, "overrides": {}, "namespaces": []}')
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"access_token": "token", "token_type": "bearer"}')
+
     def log_message(self, *_: Any) -> None: ...
 
 
+@pytest.mark.parametrize("properties", [{}, {"credential": "id:secret"}])
 @pytest.mark.parametrize("status", [200, 403, 429, 500])
-def test_requests_to_rest_catalogs(status: int) -> None:
+def test_requests_to_rest_catalogs(status: int, properties: Mapping[str, str]) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), _Catalog) as server:
         server.status = status  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         with counting(RequestCounts()) as counts:
-            catalog = GuardedRestCatalog("lake", uri=f"http://127.0.0.1:{server.server_port}")
+            catalog = GuardedRestCatalog("lake", uri=f"http://127.0.0.1:{server.server_port}", **properties)
         with nullcontext() if status == 200 else pytest.raises(RESTError):
             assert catalog.list_namespaces() == []
         server.shutdown()
-    expected = {("iceberg_rest", "200"): 2 if status == 200 else 1}
+    # The configuration and, with a credential, a token for it and one for all else.
+    good = 3 if properties else 1
+    expected = {("iceberg_rest", "200"): good + (status == 200)}
     assert counts.requests == {**expected, **({} if status == 200 else {("iceberg_rest", str(status)): 1})}
 
 
