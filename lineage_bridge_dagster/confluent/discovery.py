@@ -134,7 +134,7 @@ def discover(
     if offsets is not None:
         unlisted = any(report.scope.api in _CONNECTOR_LISTS for report in coverage.incomplete)
         caches[OffsetCache.NAME] = offsets.to_json(keep_all=unlisted)
-    return limited(Discovery(builder.graph, coverage, now, caches), sql)
+    return limited(Discovery(builder.graph, coverage, now, caches), sql, last)
 
 
 def require_environments(discovery: Discovery) -> None:

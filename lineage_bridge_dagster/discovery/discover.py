@@ -26,6 +26,7 @@ from lineage_bridge_dagster.event_sources.sources import event_sources
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.glue_status import glue_counts
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 
 
+@no_garbage_collection()
 def discover(
     settings: Settings,
     last: Discovery | None = None,

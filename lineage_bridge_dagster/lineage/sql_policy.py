@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from lineage_bridge_dagster.lineage.description import with_sql_notes
@@ -33,7 +34,7 @@ from lineage_bridge_dagster.redaction.schemas import redact_schema
 #: limit the discovery, and the hashes of the statements whose text it does not have.
 CACHE = "sql"
 #: Raise it when the rules in `redaction` change, so that they apply to discoveries that are stored.
-_RULES = 3
+_RULES = 4
 
 #: What edges of a discovery have, and what none may change: ids and names of scopes.
 _OF_EDGES = frozenset({"evidence", "scope", "scopes", "stale_since", INPUTS})
@@ -45,12 +46,14 @@ _QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,8192}+'(?!\w)")
 _NOT_SHOWN = "the parser's message is not shown, since SQL is not"
 
 
-def limited(discovery: Discovery, mode: str) -> Discovery:
+def limited(discovery: Discovery, mode: str, last: Discovery | None = None) -> Discovery:
     """Return the discovery with all SQL in it as the mode shows it, or as it was limited to before.
 
     Args:
         discovery: New, with statements as they were written; or stored, under any mode.
         mode: One of `SQL_MODES`.
+        last: The last discovery. What is the same in it, and limited to this mode by these rules, is not read
+            again: to limit it once more would not change it.
 
     Raises:
         ValueError: It is another mode.
@@ -61,11 +64,18 @@ def limited(discovery: Discovery, mode: str) -> Discovery:
             return discovery
         mode = known
     nodes = discovery.graph.nodes
-    hashes = {node_id: found for node_id in nodes if (found := statement_hash(discovery, node_id))}
-    cache = {"mode": mode, "rules": _RULES, **({"hashes": hashes} if mode == "none" and hashes else {})}
+    limits = limited_to(mode)[CACHE]
+    cache = dict(limits)
+    if mode == "none":
+        hashes = {node_id: found for node_id in nodes if (found := statement_hash(discovery, node_id))}
+        cache |= {"hashes": hashes} if hashes else {}
+    known_limits = last.caches.get(CACHE) if last else None
+    same = isinstance(known_limits, Mapping) and limits.items() <= known_limits.items()
+    before = last.graph.nodes if last and same else {}
     edges = discovery.graph.edges.values()
     graph = Graph(
-        (limited_node(node, mode) for node in nodes.values()), (limited_edge(e, mode) for e in edges)
+        (limited_node(node, mode, before.get(node_id)) for node_id, node in nodes.items()),
+        (limited_edge(edge, mode) for edge in edges),
     )
     return replace(discovery, graph=graph, caches={**discovery.caches, CACHE: cache})
 
@@ -101,10 +111,20 @@ def statement_hash(discovery: Discovery, node_id: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def limited_node(node: Node, mode: str) -> Node:
-    """Return a node of any kind without secrets, with the SQL in its attributes as the mode shows it."""
-    attributes = _shown_attributes(node.attributes, mode, parsed=is_parsed(node))
-    url = redact_text(node.url) if node.url else node.url
+def limited_node(node: Node, mode: str, before: Node | None = None) -> Node:
+    """Return a node of any kind without secrets, with the SQL in its attributes as the mode shows it.
+
+    Args:
+        node: The node.
+        mode: One of `SQL_MODES`.
+        before: The node in a discovery that is limited to the mode.
+    """
+    parsed = is_parsed(node)
+    known = before.attributes if before is not None and is_parsed(before) == parsed else {}
+    attributes = _shown_attributes(node.attributes, mode, parsed=parsed, known=known)
+    url = node.url
+    if url and (before is None or url != before.url):
+        url = redact_text(url)
     if attributes == node.attributes and url == node.url:
         return node
     return replace(node, attributes=attributes, url=url)
@@ -119,9 +139,14 @@ def limited_edge(edge: Edge, mode: str) -> Edge:
     return edge if attributes == edge.attributes else replace(edge, attributes=attributes)
 
 
-def _shown_attributes(found: Mapping[str, Any], mode: str, *, parsed: bool) -> dict[str, Any]:
+def _shown_attributes(
+    found: Mapping[str, Any], mode: str, *, parsed: bool, known: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     for name, value in found.items():
+        if name in known and known[name] == value:
+            attributes[name] = value
+            continue
         holds = HOLDS.get(name)
         if holds is Holds.STATEMENT and isinstance(value, str):
             shown: Any = _stored(value, mode, is_parsed=parsed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from lineage_bridge_dagster.redaction.blocks import block_below, end_of_tag
 from lineage_bridge_dagster.redaction.commands import masked_commands
@@ -14,6 +15,8 @@ from lineage_bridge_dagster.redaction.values import MASK, is_harmless, masked_to
 #: Two rounds suffice except for adversarial texts.
 _MAX_ROUNDS = 8
 
+#: Characters of texts that are kept with their results: names, types, scopes and addresses come again and again.
+_SHORT = 256
 #: What most texts of a discovery are. Only a token is a secret without a sign or a space before it.
 _NAME = re.compile(r"[\w.\-]*+")
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
@@ -107,6 +110,11 @@ _VALUED = re.compile(
 
 def redact_text(text: str) -> str:
     """Mask passwords in URLs, AWS key ids, tokens, PEM blocks and `password=...` in any text."""
+    return _short(text) if len(text) <= _SHORT else until_stable(_once, text)
+
+
+@lru_cache(maxsize=16_384)
+def _short(text: str) -> str:
     if _NAME.fullmatch(text):
         return text if len(text) < 16 else until_stable(masked_tokens, text)
     return until_stable(_once, text)

@@ -141,7 +141,7 @@ def add_columns(
         derived = derive_columns(
             (job.text for job in jobs),
             index=texts.index,
-            outputs=True,
+            outputs={at for at, job in enumerate(jobs) if job.table},
             registry=registry.columns,
             details=True,
         )

@@ -6,7 +6,7 @@ as it is defined at that point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.sql.columns.relations import Relation, opaque, shown
@@ -72,7 +72,7 @@ def derive_columns(
     schemas: Schemas | None = None,
     index: NameIndex | None = None,
     *,
-    outputs: bool = False,
+    outputs: bool | Container[int] = False,
     registry: Registry | None = None,
     details: bool = False,
     fields: bool = False,
@@ -84,7 +84,7 @@ def derive_columns(
         schemas: The physical columns of tables, by canonical path. Missing ones, and those that are computed
             or metadata, are taken from the statements among the texts.
         index: Names of clusters, so that a table named by display name and by id is one table.
-        outputs: Whether to return the columns of each query, too.
+        outputs: Whether to return the columns of each query, too; or of which texts, by their positions.
         registry: Instead of `schemas`, the columns with all that is known of them.
         details: Whether the columns in `TextColumns.statements` have formulas and uses.
         fields: Whether the fields of rows are told apart, which takes details.
@@ -97,8 +97,9 @@ def derive_columns(
             if statement.tree is not None:
                 tables.foresee(statement.tree, statement.canonical)
     views = ViewCatalog.of((statement.statement, view) for text in resolved for statement, view in text)
-    deriver = _Deriver(tables, views, outputs, details, fields)
-    return [deriver.derive(text) for text in resolved]
+    deriver = _Deriver(tables, views, details, fields)
+    wanted = range(len(resolved)) if outputs is True else outputs or ()
+    return [deriver.derive(text, outputs=at in wanted) for at, text in enumerate(resolved)]
 
 
 def _by_names(schemas: Schemas | None) -> Registry:
@@ -146,7 +147,6 @@ class _Deriver:
     Attributes:
         tables: Tables as the statements so far have left them.
         views: Views likewise.
-        outputs: Whether to derive the columns of each query, too.
         details: Whether to derive formulas and uses, too.
         fields: Whether to tell the fields of rows apart.
         version: Raised when a view changes, for all views derived before are then outdated.
@@ -155,32 +155,31 @@ class _Deriver:
 
     tables: TableCatalog
     views: ViewCatalog[_View]
-    outputs: bool
     details: bool = False
     fields: bool = False
     version: int = 0
     depth: int = 0
 
-    def derive(self, text: Sequence[_Defining]) -> TextColumns:
+    def derive(self, text: Sequence[_Defining], *, outputs: bool = False) -> TextColumns:
         self.tables.temporary = {}
         if self.views.temporary:
             self.views.temporary = {}
             self.version += 1
         written: list[tuple[Writer, ...]] = []
-        outputs: list[Relation | None] = []
+        queries: list[Relation | None] = []
         for resolved, view in text:
             tree, context = resolved.tree, self._context(resolved.canonical)
             change = resolved.statement.view
             if tree is None or (change is not None and self._is_left(change)):
                 written.append(())
-                outputs.append(None)
+                queries.append(None)
             else:
                 written.append(written_columns(tree, context))
-                outputs.append(output_columns(tree, context) if self.outputs else None)
+                queries.append(output_columns(tree, context) if outputs else None)
                 self._apply(tree, context)
                 if change is not None:
                     self._change(change, view)
-        return _united(text, written, outputs)
+        return _united(text, written, queries)
 
     def _apply(self, tree: Tree, context: StatementContext) -> None:
         path = context.canonical(tree.target(tree.child(tree.statement, 0)))
@@ -294,7 +293,7 @@ def united(
         for other in further.get(writer.table, ()):
             if other is not writer:
                 reason = f"another statement writes unknown columns of {shown(writer.table)}: {other.open}"
-        return replace(column, open=column.open or reason)
+        return replace(column, open=reason) if reason and not column.open else column
 
     columns = merged_columns(checked(writer, column) for writer in writers for column in writer.columns)
     unknown = (Open(writer.table, None, writer.open) for writer in writers if writer.open)

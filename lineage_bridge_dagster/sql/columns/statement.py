@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.functions import Models
 from lineage_bridge_dagster.sql.columns.origins import (
     CONSTANT,
@@ -158,10 +159,10 @@ class StatementContext:
         return FromItem(name[-1], name, star, path, hidden)
 
     def _origin(self, path: TablePath, column: str) -> Origin:
-        origin = column_of(path, column)
         if not self.details:
-            return origin
-        return replace(origin, formula=".".join((*path, column)), is_field=self.fields)
+            return column_of(path, column)
+        source = ColumnOrigin(path, column, How.IDENTITY)
+        return Origin((source,), formula=".".join((*path, column)), is_field=self.fields)
 
 
 def written_columns(tree: Tree, context: StatementContext) -> tuple[Writer, ...]:
@@ -176,13 +177,17 @@ def written_columns(tree: Tree, context: StatementContext) -> tuple[Writer, ...]
 
 def merged_columns(columns: Iterable[ColumnLineage]) -> tuple[ColumnLineage, ...]:
     """Each column once, with all its origins: several statements may fill one table."""
-    found: dict[tuple[TablePath, str], list[Origin]] = {}
+    found: dict[tuple[TablePath, str], list[ColumnLineage]] = {}
     for column in columns:
-        found.setdefault((column.table, column.column), []).append(Origin(column.sources, column.open))
-    return tuple(
-        ColumnLineage(*key, origin.sources, origin.open)
-        for key, origin in ((key, merged(origins)) for key, origins in found.items())
-    )
+        found.setdefault((column.table, column.column), []).append(column)
+    return tuple(_merged(key, same) for key, same in found.items())
+
+
+def _merged(key: tuple[TablePath, str], columns: Sequence[ColumnLineage]) -> ColumnLineage:
+    if len(columns) == 1:
+        return ColumnLineage(*key, columns[0].sources, columns[0].open)
+    origin = merged(Origin(column.sources, column.open) for column in columns)
+    return ColumnLineage(*key, origin.sources, origin.open)
 
 
 def output_columns(tree: Tree, context: StatementContext) -> Relation:

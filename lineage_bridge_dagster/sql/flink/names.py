@@ -82,6 +82,7 @@ class NameIndex:
             for environment in {c.environment_id for c in self._clusters}
         }
         self._environment_of = {c.cluster_id: c.environment_id for c in self._clusters}
+        self._canonical: dict[tuple[TablePath, str, str], TablePath] = {}
 
     def resolve(self, path: TablePath, catalog: str = "", database: str = "") -> TopicRef | None:
         """The topic that a name resolves to; None when it is unknown or ambiguous (see `explain`).
@@ -125,6 +126,13 @@ class NameIndex:
 
         Resolving a canonical path again gives the same result.
         """
+        key = (path, catalog, database)
+        found = self._canonical.get(key)
+        if found is None:
+            found = self._canonical[key] = self._spelled(*key)
+        return found
+
+    def _spelled(self, path: TablePath, catalog: str, database: str) -> TablePath:
         ref = self.resolve(path, catalog, database)
         if ref is not None:
             return (ref.environment_id, ref.cluster_id, ref.topic)
