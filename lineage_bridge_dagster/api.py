@@ -6,7 +6,6 @@ Settings come from the environment, a `.env` file and AWS Secrets Manager, as fo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -177,8 +176,7 @@ def sql_lineage(
         if isinstance(each, KnownColumn)
     ]
     return [
-        replace(
-            column,
+        column._replace(
             table=known_part(column.table),
             sources=tuple(each._replace(table=known_part(each.table)) for each in column.sources),
         )

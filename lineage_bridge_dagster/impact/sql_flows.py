@@ -213,7 +213,7 @@ def _types(subject: SubjectSchemas) -> dict[str, IcebergType]:
 
 def _typed(column: TableColumn, types: Mapping[str, IcebergType]) -> TableColumn:
     kind = types.get(column.name)
-    return column if kind is None else replace(column, type=_sql_type(kind))
+    return column if kind is None else column._replace(type=_sql_type(kind))
 
 
 def _sql_type(kind: IcebergType) -> SqlType:

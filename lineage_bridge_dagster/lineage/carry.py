@@ -103,6 +103,7 @@ class _Proof:
         self._new, self._last = new, last
         self._coverage = new.coverage
         self._by_scope: dict[str, bool] = {}
+        self._hiding = new.coverage.hiding
 
     def covers(self, scope: str) -> bool:
         """Whether the coverage proves that anything unreported in the scope is gone."""
@@ -125,7 +126,7 @@ class _Proof:
             and columns != seen.attributes.get(COLUMN_LINEAGE)
             and (statement := statement_hash(self._new, seen.node_id)) is not None
             and statement == statement_hash(self._last, seen.node_id)
-            and any(report.scope.api in _COLUMN_APIS[seen.node_type] for report in self._coverage.hiding)
+            and any(report.scope.api in _COLUMN_APIS[seen.node_type] for report in self._hiding)
         )
 
     def may_hide_attributes(self, node: Node) -> bool:
@@ -134,7 +135,7 @@ class _Proof:
             return True
         return any(
             report.scope.api in reporters(type(node)) and _contains(report.scope, node)
-            for report in self._coverage.hiding
+            for report in self._hiding
         )
 
 
@@ -169,6 +170,8 @@ def _must_keep(edge: Edge, now: Graph, stale_nodes: set[str], proof: _Proof) -> 
 
 
 def _stamped(entry: Entry, discovered_at: str) -> Entry:
+    if entry.first_seen and entry.last_seen:
+        return entry
     when = discovered_at or None
     return replace(entry, first_seen=entry.first_seen or when, last_seen=entry.last_seen or when)
 
@@ -185,15 +188,15 @@ def _seen_again(seen: Entry, known: Entry, proof: _Proof) -> Entry:
         if proof.hides_columns(seen, known):
             attributes[COLUMN_LINEAGE] = known.attributes[COLUMN_LINEAGE]
             attributes[STALE_ATTRIBUTES] = [COLUMN_LINEAGE]
-        completed = _with_unread_attributes(seen, attributes, known, proof)
-        return replace(completed, first_seen=first_seen)
+        seen = seen.changed(attributes=attributes, first_seen=first_seen)
+        return _with_unread_attributes(seen, attributes, known, proof)
     return replace(seen, attributes=attributes, first_seen=first_seen)
 
 
 def _with_unread_attributes(seen: Node, attributes: dict[str, Any], known: Node, proof: _Proof) -> Node:
     """The node, with the attributes and names that only a failed scope could have reported."""
     if not proof.may_hide_attributes(known):
-        return replace(seen, attributes=attributes)
+        return seen
     missing = _missing(attributes, known.attributes)
     if missing:
         attributes.update(missing)

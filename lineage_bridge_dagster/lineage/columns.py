@@ -8,7 +8,6 @@ its topic's fields, in Glue's spelling.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
@@ -64,8 +63,7 @@ class ColumnInput(NamedTuple):
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnFlow:
+class ColumnFlow(NamedTuple):
     """The columns that feed one column, which may be none.
 
     Attributes:

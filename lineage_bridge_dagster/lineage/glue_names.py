@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 #: The `catalog_type` of Glue's tables, on nodes and in Tableflow's sync statuses.
 AWS_GLUE = "AWS_GLUE"
@@ -15,8 +15,7 @@ def glue_table_name(topic: str) -> str:
     return topic.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class GluePlace:
+class GluePlace(NamedTuple):
     """A table's database and name, spelled as in the graph, and its account and region if not at home.
 
     `away` is `{account}.{region}` for a table outside the home account and region, else empty.

@@ -113,10 +113,11 @@ class Graph:
 
     def add_edge(self, edge: Edge) -> Edge:
         """Add or merge an edge, and return the result. Its ends may be added later."""
-        known = self.edges.get(edge.key)
+        key = edge.key
+        known = self.edges.get(key)
         if known is not None:
             edge = _merge_edges(known, edge)
-        self.edges[edge.key] = edge
+        self.edges[key] = edge
         return edge
 
     def of_type(self, *node_types: str) -> Iterator[Node]:

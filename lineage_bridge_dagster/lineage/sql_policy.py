@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -72,11 +73,9 @@ def limited(discovery: Discovery, mode: str, last: Discovery | None = None) -> D
     known_limits = last.caches.get(CACHE) if last else None
     same = isinstance(known_limits, Mapping) and limits.items() <= known_limits.items()
     before = last.graph.nodes if last and same else {}
-    edges = discovery.graph.edges.values()
-    graph = Graph(
-        (limited_node(node, mode, before.get(node_id)) for node_id, node in nodes.items()),
-        (limited_edge(edge, mode) for edge in edges),
-    )
+    graph = Graph()
+    graph.nodes = {node_id: limited_node(node, mode, before.get(node_id)) for node_id, node in nodes.items()}
+    graph.edges = {key: limited_edge(edge, mode) for key, edge in discovery.graph.edges.items()}
     return replace(discovery, graph=graph, caches={**discovery.caches, CACHE: cache})
 
 
@@ -127,7 +126,7 @@ def limited_node(node: Node, mode: str, before: Node | None = None) -> Node:
         url = redact_text(url)
     if attributes == node.attributes and url == node.url:
         return node
-    return replace(node, attributes=attributes, url=url)
+    return node.changed(attributes=attributes, url=url)
 
 
 def limited_edge(edge: Edge, mode: str) -> Edge:
@@ -148,8 +147,10 @@ def _shown_attributes(
             attributes[name] = value
             continue
         holds = HOLDS.get(name)
-        if holds is Holds.STATEMENT and isinstance(value, str):
-            shown: Any = _stored(value, mode, is_parsed=parsed)
+        if holds is None:
+            shown: Any = _shown(name, value, mode)
+        elif holds is Holds.STATEMENT and isinstance(value, str):
+            shown = _stored(value, mode, is_parsed=parsed)
         elif holds is Holds.FORMATTED_STATEMENT and isinstance(value, str):
             shown = _stored(value, mode, is_parsed=parsed) if _shows_text(mode) else ""
         elif holds is Holds.PARSER_MESSAGE and isinstance(value, str) and value:
@@ -200,20 +201,29 @@ def _shows_text(mode: str) -> bool:
 def _shown(key: str, value: Any, mode: str) -> Any:
     """What an attribute, or a setting in one, shows; empty if it is SQL and none is shown."""
     # Most values are text, and to ask an abstract class takes longer.
-    if not isinstance(value, str):
-        if isinstance(value, Mapping):
-            if value.keys() <= _FIELD:
-                return value
-            settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}
-            return {redact_key(name): shown for name, (shown, item) in settings.items() if shown or not item}
-        if isinstance(value, list | tuple):
-            return [_shown(key, item, mode) for item in value]
-        return redact_value(key, value)
+    if isinstance(value, str):
+        return _short_text(key, value, mode) if len(value) <= _SHORT else _shown_text(key, value, mode)
+    if isinstance(value, Mapping):
+        if value.keys() <= _FIELD:
+            return value
+        settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}
+        return {redact_key(name): shown for name, (shown, item) in settings.items() if shown or not item}
+    if isinstance(value, list | tuple):
+        return [_shown(key, item, mode) for item in value]
+    return redact_value(key, value)
+
+
+def _shown_text(key: str, value: str, mode: str) -> Any:
     if not is_sql(key, value):
         return redact_value(key, value)
     # In the words of its own dialect, which may hide from a reader of SQL what a reader of text finds.
     text = _stored(value, mode)
     return redact_text(text) if mode == "redacted" else text
+
+
+#: The values of most attributes come again and again: names of places, scopes, endpoints, settings.
+_SHORT = 256
+_short_text = lru_cache(maxsize=16_384)(_shown_text)
 
 
 def _parameter(key: str, value: Any, mode: str) -> Any:

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.redaction.values import MASK, is_harmless, masked_to
 #: Two rounds suffice except for adversarial texts.
 _MAX_ROUNDS = 8
 
-#: Characters of texts that are kept with their results: names, types, scopes and addresses come again and again.
+#: Characters of texts that are kept with their results: names, types and scopes come again and again.
 _SHORT = 256
 #: What most texts of a discovery are. Only a token is a secret without a sign or a space before it.
 _NAME = re.compile(r"[\w.\-]*+")
@@ -191,7 +191,10 @@ def _assignments(text: str) -> str:
     """Mask `password=...` in any text, also inside the values of other keys, such as URLs."""
     parts: list[str] = []
     copied = position = 0
-    while found := _KEY.search(text, position):
+    last = max(text.rfind("="), text.rfind(":"))
+    if '"' in text or "'" in text:
+        last = max(last, text.rfind("is"))
+    while position <= last and (found := _KEY.search(text, position)):
         position = found.end()
         if reference := REFERENCE.match(text, found.start()):
             position = reference.end()

@@ -112,7 +112,10 @@ def enrich_scanned(
     scan.require(place.database for place in unmatched if place is not None)
     conflicts = {**_two_writers(matches.values()), **find_conflicts(sources, matches)}
 
-    graph = Graph(map(_without_status, graph.nodes.values()), graph.edges.values())
+    nodes, edges = graph.nodes, graph.edges
+    graph = Graph()
+    graph.nodes = {node_id: _without_status(node) for node_id, node in nodes.items()}
+    graph.edges = dict(edges)
     expected = {source.node_id for source in sources}
     for node in map(_without_status, tableflow_tables):
         if node.node_id not in expected and TableflowNode.of(node).catalog_integrations_read is not None:
@@ -199,7 +202,7 @@ def _without_status(node: Node) -> Node:
     if not node.attributes.keys() & GlueReport.declared.keys():
         return node
     kept = {name: value for name, value in node.attributes.items() if name not in GlueReport.declared}
-    return replace(node, attributes=kept)
+    return node.changed(attributes=kept)
 
 
 class KnownTables:

@@ -247,10 +247,11 @@ def without_other_catalogs(last: Discovery, catalogs: Catalogs) -> Discovery:
     """
 
     def is_read(node: Node) -> bool:
+        if not isinstance(node, IcebergTableNode) or node.catalog in catalogs:
+            return True
         # Which catalogs Tableflow has follows from its tables, which may not have been read.
         from_tableflow = "tableflow" in {Scope.parse(scope).api for scope in scopes_of(node.attributes)}
-        known = IcebergTableNode.of(node).catalog in catalogs or (from_tableflow and catalogs.reads_tableflow)
-        return known or not isinstance(node, IcebergTableNode)
+        return from_tableflow and catalogs.reads_tableflow
 
     nodes = [node for node in last.graph.nodes.values() if is_read(node)]
     if len(nodes) == len(last.graph):

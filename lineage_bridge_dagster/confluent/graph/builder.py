@@ -208,4 +208,4 @@ def absent_warning(names: Iterable[str], cluster: str) -> str:
 
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Drop None and empty texts and collections; False and 0 stay."""
-    return {key: value for key, value in values.items() if value not in (None, "", [], {}, ())}
+    return {key: value for key, value in values.items() if value or value == 0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 import httpx
@@ -40,5 +41,10 @@ class Console:
     def _url(self, environment: str, *parts: str) -> str | None:
         if not self.available:
             return None
-        path = "/".join(quote(part, safe="") for part in (environment, *parts))
+        path = "/".join(map(_quoted, (environment, *parts)))
         return f"{_HOME}/environments/{path}"
+
+
+@lru_cache(maxsize=1024)
+def _quoted(part: str) -> str:
+    return quote(part, safe="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.graph.builder import Builder
 from lineage_bridge_dagster.confluent.graph.flink_history import FlinkTables
@@ -85,7 +85,7 @@ class Resolver:
             source = self.index.resolve(path, self.job.catalog, self.job.database)
             if not target or source is None:
                 continue
-            log = replace(source, topic=target)
+            log = source._replace(topic=target)
             if not self.builder.has_topic(log.key, target) and "." in target:
                 parts = tuple(part.strip("`") for part in target.split("."))
                 log = self.index.resolve(parts, *source.key) or log

@@ -6,7 +6,7 @@ Nested names are spelled as in the Iceberg table: `page.path`, `lines.element.sk
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -43,13 +43,13 @@ def _column(name: str, kind: str, comment: object) -> Column:
 
 def _avro(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
     """The columns of a record. `named` holds the types declared so far, which later fields may refer to."""
-    if not isinstance(record, Mapping) or depth > _MAX_DEPTH:
+    if not isinstance(record, dict) or depth > _MAX_DEPTH:
         return
     if record.get("name"):
         named[str(record["name"]).rsplit(".", 1)[-1]] = record
     fields = record.get("fields")
     for field in fields if isinstance(fields, list) else []:
-        if isinstance(field, Mapping) and field.get("name") is not None:
+        if isinstance(field, dict) and field.get("name") is not None:
             name = f"{prefix}{field['name']}"
             yield _column(name, avro_type(field.get("type")), field.get("doc"))
             yield from _avro_inner(field.get("type"), name, named, depth + 1)
@@ -63,7 +63,7 @@ def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iter
         kind = members[0] if len(members) == 1 else None
     if isinstance(kind, str):
         kind = named.get(kind.rsplit(".", 1)[-1])
-    if not isinstance(kind, Mapping) or depth > _MAX_DEPTH:
+    if not isinstance(kind, dict) or depth > _MAX_DEPTH:
         return
     match kind.get("type"):
         case "record":
@@ -79,5 +79,5 @@ def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iter
 def _json(schema: Schema) -> Iterator[Column]:
     for top in json_fields(schema.text).properties:
         for name, each in ((top.name, top), *nested(top.node, top.name)):
-            titles = (one.get("title") for one in each.schemas if isinstance(one, Mapping))
+            titles = (one.get("title") for one in each.schemas if isinstance(one, dict))
             yield _column(name, json_type(each.node, each.schemas), each.doc or next(titles, None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
@@ -45,9 +45,10 @@ def exceeds_limits(schema: Schema) -> bool:
     kind = schema.schema_type.upper()
     if kind == "JSON":
         return json_fields(schema.text).exceeds_limits
+    if kind != "AVRO" or document_of(schema.text) is not None:
+        return False
     try:
-        if kind == "AVRO":
-            json.loads(schema.text)
+        json.loads(schema.text)
     except RecursionError:
         return True
     except ValueError:
@@ -65,7 +66,7 @@ def record_names(schema: Schema) -> tuple[str, ...]:
     if kind == "PROTOBUF":
         return tuple(message.full_name for message in protobuf_text.parsed(schema.text).all())
     document = document_of(schema.text)
-    if not isinstance(document, Mapping):
+    if not isinstance(document, dict):
         return ()
     if kind == "JSON":
         return (str(document["title"]),) if document.get("title") else ()
@@ -87,8 +88,9 @@ def message_of(schema: Schema) -> protobuf_text.Message | None:
     return max(named, key=lambda one: len(one.full_name), default=next(iter(file.messages), None))
 
 
+@lru_cache(maxsize=16)
 def document_of(text: str) -> Any:
-    """Parse an Avro or JSON Schema; None if it is not valid JSON."""
+    """Parse an Avro or JSON Schema, of which several facts are read in turn; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -99,10 +101,10 @@ def record_of(document: Any) -> Mapping[str, Any] | None:
     """Return the record of an Avro schema: the schema itself, or the only record of a top-level union."""
     if isinstance(document, list):
         records = [
-            member for member in document if isinstance(member, Mapping) and member.get("type") == "record"
+            member for member in document if isinstance(member, dict) and member.get("type") == "record"
         ]
         document = records[0] if len(records) == 1 else None
-    return document if isinstance(document, Mapping) else None
+    return document if isinstance(document, dict) else None
 
 
 def _avro_fields(document: Any) -> list[Field]:
@@ -110,7 +112,7 @@ def _avro_fields(document: Any) -> list[Field]:
     return [
         {"name": str(field["name"]), "type": avro_type(field.get("type"))}
         for field in (fields if isinstance(fields, list) else [])
-        if isinstance(field, Mapping) and field.get("name") is not None
+        if isinstance(field, dict) and field.get("name") is not None
     ]
 
 
@@ -123,7 +125,7 @@ def avro_type(value: Any, depth: int = 0) -> str:
     if isinstance(value, list):
         members = [avro_type(member, depth + 1) for member in value if member != "null"]
         return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return "unknown"
     logical, kind = value.get("logicalType"), value.get("type")
     # Avro ignores a logical type that does not belong to its type; an unknown one is worth its name.
@@ -148,5 +150,5 @@ def _avro_record(value: Mapping[str, Any], depth: int) -> str:
     return ",".join(
         f"{field.get('name')}:{avro_type(field.get('type'), depth + 1)}"
         for field in (fields if isinstance(fields, list) else [])
-        if isinstance(field, Mapping)
+        if isinstance(field, dict)
     )

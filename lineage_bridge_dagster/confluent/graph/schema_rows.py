@@ -64,6 +64,7 @@ class _Avro:
         self._full_name = record_name(schema)
         self._named: dict[str, Any] = {}
         self._types: dict[int, SqlType | None] = {}
+        self._rows: dict[int, tuple[RowField, ...]] = {}
         for document in (*referenced, self._document):
             self._declare(document)
 
@@ -97,7 +98,7 @@ class _Avro:
             kind, namespace = waiting.pop()
             if isinstance(kind, list):
                 waiting.extend((each, namespace) for each in kind)
-            elif isinstance(kind, Mapping):
+            elif isinstance(kind, dict):
                 name = str(kind.get("name") or "")
                 namespace = name.rpartition(".")[0] or str(kind.get("namespace") or namespace)
                 if name and kind.get("type") in ("record", "error", "enum", "fixed"):
@@ -106,7 +107,7 @@ class _Avro:
                     self._named[f"{namespace}.{simple}"] = kind
                 inner = [kind.get("type"), kind.get("items"), kind.get("values")]
                 inner += [field.get("type") for field in _field_list(kind)]
-                waiting.extend((each, namespace) for each in inner if isinstance(each, list | Mapping))
+                waiting.extend((each, namespace) for each in inner if isinstance(each, list | dict))
 
     def _resolved(self, kind: Any) -> Any:
         """What a name stands for; `{"type": {...}}` and a union of one type and null as that type."""
@@ -115,7 +116,7 @@ class _Avro:
                 return self._named.get(kind, self._named.get(kind.rpartition(".")[2], kind))
             if isinstance(kind, list) and len(members := self._members(kind)) == 1:
                 kind = members[0]
-            elif isinstance(kind, Mapping) and isinstance(kind.get("type"), list | Mapping):
+            elif isinstance(kind, dict) and isinstance(kind.get("type"), list | dict):
                 kind = kind["type"]
             else:
                 break
@@ -125,7 +126,7 @@ class _Avro:
         """The types of a union, without null; of any other, itself."""
         if isinstance(kind, list):
             return [each for each in kind if each != "null"]
-        return [kind] if isinstance(kind, str | Mapping) and kind else []
+        return [kind] if isinstance(kind, str | dict) and kind else []
 
     def _union(self, members: list[Any]) -> tuple[RowField, ...]:
         resolved = [self._resolved(member) for member in members]
@@ -142,8 +143,13 @@ class _Avro:
         )
 
     def _fields(self, record: Any) -> tuple[RowField, ...]:
-        if not isinstance(record, Mapping) or record.get("type") not in ("record", "error"):
+        if not isinstance(record, dict) or record.get("type") not in ("record", "error"):
             return ()
+        if id(record) not in self._rows:
+            self._rows[id(record)] = self._new_fields(record)
+        return self._rows[id(record)]
+
+    def _new_fields(self, record: Any) -> tuple[RowField, ...]:
         return tuple(
             RowField(
                 str(field["name"]),
@@ -177,13 +183,13 @@ class _Avro:
     def _new_type(self, kind: Any) -> SqlType | None:
         if isinstance(kind, list):
             return row_type(self._union(self._members(kind)))
-        match kind.get("type") if isinstance(kind, Mapping) else None:
+        match kind.get("type") if isinstance(kind, dict) else None:
             case "record" | "error":
                 return row_type(self._fields(kind))
             case "array":
                 element = self._type(kind.get("items"))
                 entry = self._resolved(kind.get("items"))
-                is_map = isinstance(entry, Mapping) and (
+                is_map = isinstance(entry, dict) and (
                     entry.get("connect.internal.type") == "MapEntry" or entry.get("name") == "MapEntry"
                 )
                 if is_map and element is not None and len(element.parts) == 2:
@@ -204,12 +210,12 @@ _AVRO_PRIMITIVES = frozenset(
 
 def _field_list(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     fields = record.get("fields")
-    return [field for field in fields if isinstance(field, Mapping)] if isinstance(fields, list) else []
+    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
 
 
 def _names_of(member: Any) -> tuple[str, str]:
     """The simple and the full name of a union's member; that of a type without one is its type."""
-    if not isinstance(member, Mapping):
+    if not isinstance(member, dict):
         simple = str(member).rpartition(".")[2]
         return simple, str(member)
     name = str(member.get("name") or member.get("type"))
@@ -279,7 +285,7 @@ def _by_name(fields: Iterable[RowField]) -> tuple[RowField, ...]:
 
 def _is_indexed(document: Any) -> bool:
     """Whether a document's properties have an order, as those have that Connect and Flink register."""
-    properties = document.get("properties") if isinstance(document, Mapping) else None
-    return isinstance(properties, Mapping) and all(
-        isinstance(each, Mapping) and "connect.index" in each for each in properties.values()
+    properties = document.get("properties") if isinstance(document, dict) else None
+    return isinstance(properties, dict) and all(
+        isinstance(each, dict) and "connect.index" in each for each in properties.values()
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE, GluePlace
@@ -77,7 +76,7 @@ class GlueTableNode(CatalogTableNode):
         named = GluePlace(database, table)
         if parsed is None or self.qualified_name == named.qualified_name:
             return named
-        return replace(named, away=parsed.away)
+        return named._replace(away=parsed.away)
 
     @property
     def home_place(self) -> GluePlace | None:

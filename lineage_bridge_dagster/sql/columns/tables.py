@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lineage_bridge_dagster.sql.columns.functions import Outputs
 from lineage_bridge_dagster.sql.columns.relations import KnownColumn, Relation, known_columns
@@ -20,8 +21,7 @@ HIDDEN = "HIDDEN"
 """`TableColumn.how` for a column that `*` leaves out: it is there by another name, or may no longer exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableColumn:
+class TableColumn(NamedTuple):
     """A column of a table.
 
     Attributes:
@@ -168,7 +168,7 @@ class TableCatalog:
             tables.pop(path, None)
         elif kind == "SqlAlterTableRenameColumn":
             old, name = (tree.path(tree.child(root, i))[-1] for i in (1, 2))
-            self._alter(path, lambda c: [replace(x, name=name) if x.name == old else x for x in c])
+            self._alter(path, lambda c: [x._replace(name=name) if x.name == old else x for x in c])
         elif kind in _ALTERS:
             self._alter(path, lambda columns: _altered(tree, root, columns))
         elif kind in ("SqlAlterTableOptions", "SqlAlterTableReset"):
@@ -194,9 +194,9 @@ class TableCatalog:
             return declared
         types = {column.name: column.type for column in given.columns}
         return [
-            replace(column, type=column.type or types[column.name])
+            column._replace(type=column.type or types[column.name])
             if column.name in types
-            else replace(column, how=column.how or HIDDEN)
+            else column._replace(how=column.how or HIDDEN)
             for column in declared
         ]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lineage_bridge_dagster.sql.flink.tree import ParsedText, Tree
 from lineage_bridge_dagster.sql.statement import (
@@ -32,8 +33,7 @@ class ClusterName:
     cluster_name: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicRef:
+class TopicRef(NamedTuple):
     """A topic by ids; its name keeps the case and dots that it has in the SQL."""
 
     environment_id: str
@@ -46,8 +46,7 @@ class TopicRef:
         return (self.environment_id, self.cluster_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """The topic that a name resolves to, or the reason why it resolves to none."""
 
     ref: TopicRef | None
