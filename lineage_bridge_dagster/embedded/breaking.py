@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import httpx
 
+from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.rest import names
 from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT
 from lineage_bridge_dagster.embedded.world.filling import StackRequestError
@@ -188,7 +189,8 @@ class Breaker:
     @staticmethod
     def _request(method: str, url: str, **arguments: Any) -> Any:
         try:
-            response = httpx.request(method, url, timeout=10, trust_env=False, **arguments)
+            with local_client(timeout=10) as client:
+                response = client.request(method, url, **arguments)
         except httpx.HTTPError as error:
             raise StackRequestError(
                 f"The stack does not respond: {error}", hint="Start it with: lineage-bridge local up"

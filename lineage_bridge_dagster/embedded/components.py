@@ -14,6 +14,7 @@ import httpx
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.broker import BrokerProcess
+from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, S3_TABLES
@@ -190,7 +191,8 @@ def materializer_component(
 
 def _get(url: str) -> Any:
     try:
-        return httpx.get(url, timeout=5, trust_env=False).raise_for_status().json()
+        with local_client(timeout=5) as client:
+            return client.get(url).raise_for_status().json()
     except (httpx.HTTPError, ValueError) as error:
         raise NotReadyError(f"no response from {url} ({error})") from error
 

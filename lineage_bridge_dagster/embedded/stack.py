@@ -38,6 +38,7 @@ from lineage_bridge_dagster.embedded.components import (
     iceberg_component,
     materializer_component,
 )
+from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.log_files import Tail
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
@@ -402,7 +403,8 @@ class Stack:
         """A list of the emulator's internal API."""
         url = f"{self.env()['LINEAGE_BRIDGE_CONFLUENT_API_URL']}/emulator/{name}"
         try:
-            entries = httpx.get(url, timeout=15, trust_env=False).raise_for_status().json()
+            with local_client(timeout=15) as client:
+                entries = client.get(url).raise_for_status().json()
         except httpx.HTTPError as error:
             raise StackError(
                 f"The Confluent emulator does not respond: {error}", hint="Run: lineage-bridge local up"

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
+from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import TopicEntryConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Failures
@@ -87,9 +88,7 @@ class Emulator:
 
     def __init__(self, url: str, client: httpx.Client | None = None) -> None:
         """Connect to the emulator at `url`; tests pass a `client` whose base URL ends in `/emulator/`."""
-        self._client = client or httpx.Client(
-            base_url=f"{url.rstrip('/')}/emulator/", timeout=15, trust_env=False
-        )
+        self._client = client or local_client(base_url=f"{url.rstrip('/')}/emulator/", timeout=15)
 
     def close(self) -> None:
         self._client.close()

@@ -13,9 +13,11 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import botocore.session
+from botocore.model import ServiceModel
 from botocore.validate import ParamValidator
 
 from lineage_bridge_dagster.embedded.aws.constraints import violations
@@ -41,6 +43,11 @@ class _Region:
     attached: dict[tuple[str, str], Json] = field(default_factory=lambda: defaultdict(dict))
 
 
+@cache
+def _glue_model() -> ServiceModel:
+    return botocore.session.get_session().get_service_model("glue")
+
+
 class BusinessAssets:
     """The business context of one account.
 
@@ -60,7 +67,7 @@ class BusinessAssets:
         self._glue = glue
         self._lock = threading.RLock()
         self._regions: dict[str, _Region] = defaultdict(_Region)
-        self._model = botocore.session.get_session().get_service_model("glue")
+        self._model = _glue_model()
         self.ids: dict[str, str] = {}
         self.hidden: set[str] = set()
         self.extra: dict[str, Json] = {}

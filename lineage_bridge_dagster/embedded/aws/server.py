@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,6 +32,17 @@ SECRET_KEY = "lineage-bridge-local-secret"  # noqa: S105 - the local stack verif
 
 #: Each server of a process has its own account, so that they never see each other's tables.
 _ACCOUNTS = itertools.count(123456789012)
+
+
+#: A session must not create two clients at once.
+_CLIENTS = threading.Lock()
+
+
+@cache
+def _session() -> Any:
+    import boto3
+
+    return boto3.session.Session(ACCESS_KEY, SECRET_KEY)
 
 
 class _Handler(MotoRequestHandler):
@@ -135,11 +147,8 @@ class StrictAws:
 
     def client(self, service: str, region: str = "us-east-1", **options: Any) -> Any:
         """Return a boto3 client of this server that ignores the environment's AWS configuration."""
-        import boto3
-
-        return boto3.session.Session(
-            aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=region
-        ).client(service, endpoint_url=self.endpoint_url, **options)  # type: ignore[call-overload]
+        with _CLIENTS:
+            return _session().client(service, region, endpoint_url=self.endpoint_url, **options)
 
     def fail(self, operation: str, code: str = "", **options: Any) -> None:
         """Make the next calls of an operation fail; `options` are fields of `Fault`.

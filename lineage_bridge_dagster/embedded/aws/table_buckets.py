@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 import httpx
 
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
+from lineage_bridge_dagster.embedded.local_http import local_client
 
 Json = dict[str, Any]
 
@@ -47,7 +48,7 @@ class TableBuckets:
         self._account_id = account_id
         self._buckets: dict[str, TableBucket] = {}
         self._catalogs: dict[tuple[str, str], Json] = {}
-        self._client = httpx.Client(timeout=_SECONDS, trust_env=False)
+        self._client = local_client(timeout=_SECONDS)
         self._glue: Mapping[str, Callable[[str, Json], Json]] = {
             "GetCatalog": self._get_catalog,
             "CreateCatalog": self._create_catalog,

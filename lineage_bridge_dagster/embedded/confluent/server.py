@@ -15,6 +15,7 @@ import uvicorn
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, MemoryBroker
+from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, fill, registry_client
 
@@ -74,7 +75,7 @@ class ConfluentEmulator:
 
     def client(self) -> httpx.Client:
         """Return a client of the internal API, such as `/emulator/faults`."""
-        return httpx.Client(base_url=self.url, timeout=30, trust_env=False)
+        return local_client(base_url=self.url, timeout=30)
 
     @contextlib.contextmanager
     def options(self, **options: object) -> Iterator[None]:

@@ -20,6 +20,7 @@ import fastavro
 import httpx
 
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, KafkaMessage, LocalBrokerError
+from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.world.model import SampleConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api_key
 from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
@@ -145,12 +146,8 @@ def fill(
 def registry_client(confluent_url: str) -> httpx.Client:
     """Return an authenticated client of the emulator's Schema Registry."""
     key = api_key("schema_registry")
-    return httpx.Client(
-        base_url=f"{confluent_url}/schema-registry/{SCHEMA_REGISTRY_ID}",
-        auth=(key.key, key.secret),
-        timeout=30,
-        trust_env=False,
-    )
+    url = f"{confluent_url}/schema-registry/{SCHEMA_REGISTRY_ID}"
+    return local_client(base_url=url, auth=(key.key, key.secret), timeout=30)
 
 
 def register(registry: httpx.Client, topic: Topic) -> int:

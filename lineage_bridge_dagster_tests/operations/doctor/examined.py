@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import boto3
@@ -29,10 +30,15 @@ def context_of(
     return Context(lambda: stored, variables=given, clients=clients)
 
 
+@cache
+def _session(access_key: str) -> Any:
+    return boto3.Session(access_key, "test", region_name=REGION)
+
+
 def aws_clients(aws: StrictAws, *services: str, access_key: str = "test") -> dict[str, Any]:
     """Clients of a strict Glue, of the caller whose policy a test restricts."""
-    session = boto3.Session(aws_access_key_id=access_key, aws_secret_access_key="test", region_name=REGION)
-    return {name: session.client(name, endpoint_url=aws.endpoint_url) for name in services}  # type: ignore[call-overload]
+    session = _session(access_key)
+    return {name: session.client(name, endpoint_url=aws.endpoint_url) for name in services}
 
 
 def table_policy(account: str, database: str, *, catalog: bool = True) -> dict[str, Any]:
@@ -55,8 +61,7 @@ def table_policy(account: str, database: str, *, catalog: bool = True) -> dict[s
 
 def stubbed(service: str) -> tuple[Any, Stubber]:
     """A client whose requests and answers botocore checks against the service's own model."""
-    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
-    client: Any = session.client(service)  # type: ignore[call-overload]
+    client: Any = _session("test").client(service)
     stubber = Stubber(client)
     stubber.activate()
     return client, stubber
