@@ -6,13 +6,15 @@ import gc
 import os
 import signal
 from collections.abc import Generator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import botocore.session
+import httpx._transports.default
 import pytest
 from alembic.script import ScriptDirectory
+from botocore import hooks
 from dagster.components.core import snapshot
 from hypothesis import settings
 
@@ -33,6 +35,13 @@ settings.load_profile("any_machine")
 
 # Each session would parse its service models again: a tenth of a second for each of thousands of clients.
 botocore.session.create_loader = cache(botocore.session.create_loader)
+# Each session would find out again which events its 125 handlers are for, and which arguments they take.
+hooks.EventAliaser._alias_event_name = staticmethod(  # type: ignore[method-assign,assignment]
+    cache(hooks.EventAliaser(hooks.HierarchicalEmitter())._alias_event_name)
+)
+hooks.accepts_kwargs = lru_cache(4096)(hooks.accepts_kwargs)
+# Each client would load the system's certificates again.
+httpx._transports.default.create_ssl_context = cache(httpx._transports.default.create_ssl_context)
 # Each load of a code location would build the schemas of all installed components again.
 snapshot.get_package_entry_snap = cache(snapshot.get_package_entry_snap)
 

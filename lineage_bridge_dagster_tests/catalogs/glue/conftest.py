@@ -24,8 +24,6 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def aws(credentials: None) -> Iterator[StrictAws]:
-    from lineage_bridge_dagster.embedded.aws import StrictAws
-
     with StrictAws() as server:
         yield server
 
@@ -39,3 +37,9 @@ def client(aws: StrictAws) -> GlueClient:
 def catalog(aws: StrictAws) -> Catalog:
     """What others do to the catalog."""
     return Catalog(aws)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients that try again at once."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0.0)

@@ -101,6 +101,7 @@ def test_dropped_table_stays_and_tells_when_it_was_there(client: GlueClient, cat
         assert table.attributes["glue_last_found"] in table.attributes["glue_reason"]
 
 
+@pytest.mark.usefixtures("hurried")
 def test_outage_of_glue_adds_no_second_table_beside_the_known_one(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
@@ -201,6 +202,7 @@ def test_outage_of_the_integrations_keeps_the_edge_to_a_table_matched_by_name(
     assert not chain_of(carried.graph, table, coverage=carried.coverage).complete
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("failed", ["tableflow", "glue"])
 def test_outage_of_tableflow_or_glue_loses_no_table(
     aws: StrictAws, client: GlueClient, catalog: Catalog, failed: str

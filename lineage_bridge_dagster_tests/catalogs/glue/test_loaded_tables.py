@@ -85,6 +85,7 @@ def test_a_table_that_tableflow_claims_too_is_a_conflict_that_names_both(
     assert str(result.status) == "refused"
 
 
+@pytest.mark.usefixtures("hurried")
 def test_the_lineage_stays_while_glue_cannot_be_asked(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:

@@ -106,6 +106,7 @@ def test_scope_is_denied_if_every_call_is_denied(
     assert report.status is Status.DENIED
 
 
+@pytest.mark.usefixtures("hurried")
 def test_unreachable_endpoint_makes_the_scope_failed(credentials: None) -> None:
     client = glue_client(AwsSettings(region=REGION, endpoint_url="http://127.0.0.1:1"))
     client.meta.events.register("before-send.glue", _refuse_connection)

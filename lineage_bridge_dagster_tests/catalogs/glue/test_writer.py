@@ -35,6 +35,7 @@ def test_write_that_was_applied_before_a_retried_denial_is_found(
     assert result.status is PushStatus.UPDATED
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("max_attempts", [1, 8])
 def test_table_that_glue_fails_for_ever_costs_the_attempts_that_are_configured(
     aws: StrictAws, client: GlueClient, catalog: Catalog, max_attempts: int
