@@ -37,9 +37,11 @@ _FAULTS: tuple[dict[str, Any], ...] = (
     {"garbage": True},
 )
 _APIS = ("connect", "tableflow", "kafka", "schema_registry", "flink", "org", "cmk")
-#: Faults of Glue: the status, the code and how many of a hundred calls have it.
+#: Calls a second beyond which Glue throttles.
+_GLUE_RATE = 40
+#: Faults of Glue: the status, the code and how many of a hundred calls have it, whatever their rate.
 _GLUE_FAULTS = (
-    (400, "ThrottlingException", 50),
+    (400, "ThrottlingException", 0),
     (500, "InternalServiceException", 30),
     (400, "AccessDeniedException", 100),
     (400, "ConcurrentModificationException", 30),
@@ -150,6 +152,8 @@ class ChangingWorld:
         """Have one API of Confluent, or Glue, fail in some way until `mend`."""
         if self._random.random() < 0.3:
             self._glue_fault = self._random.choice(_GLUE_FAULTS)
+            if "Throttling" in self._glue_fault[1]:
+                self._glue.throttle(_GLUE_RATE)
             self._changes[f"glue: {self._glue_fault[1]}"] += 1
             return
         api, fault = self._random.choice(_APIS), self._random.choice(_FAULTS)
@@ -159,6 +163,7 @@ class ChangingWorld:
     def mend(self) -> None:
         """Have all APIs work."""
         self._glue_fault = None
+        self._glue.throttle(None)
         self._faults.close()
 
     def wrong(self) -> dict[str, object]:

@@ -130,12 +130,12 @@ class Database:
 
 
 class WithoutSpark(LineageBridgeComponent):
-    """The component, without Spark: chains are not computed, and upkeep looks after runs alone."""
+    """The component without brokers and Spark: topics are not read, nor chains computed."""
 
     def execute(
         self, context: AssetExecutionContext, kind: AssetKind, assets: Sequence[Asset]
     ) -> Iterator[Any]:
-        if kind.name == "upstream_chains":
+        if kind.name in ("topics", "upstream_chains"):
             yield from (MaterializeResult(asset.key) for asset in assets)
         else:
             yield from super().execute(context, kind, assets)

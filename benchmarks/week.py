@@ -7,8 +7,8 @@ In each hour, about three percent of the tables change, one API fails for half o
 ticks, and refreshes, pushes and the nightly run of everything happen as by their schedules, if less often.
 All of them are the component's own, on a Dagster instance with PostgreSQL, against the emulator of Confluent
 and a light Glue behind HTTP, in a process of their own. What is not real: runs have no processes of their
-own; the clock of ticks, runs and stored states goes faster; and chains are materialized without a Spark,
-which has nothing to do with what grows here.
+own; the clock of ticks, runs and stored states goes faster; and topics and chains are materialized without
+brokers and Spark, which have nothing to do with what grows here.
 
 At the end, all APIs work, and after some ticks Glue must have exactly the lineage that the world has, table
 by table, which a dry run of a push from a new discovery must confirm, and Dagster an asset for each table

@@ -50,8 +50,6 @@ _PLAN = re.compile(r'"execution_plan_snapshot_id": "(\w+)"')
 _PARENT = re.compile(rb'"parent_snapshot_id": "(\w+)"')
 
 T = TypeVar("T")
-#: The number of the last row by what it is of: an asset, the kind of event or the check, and the partition.
-_Latest = dict[tuple[Any, ...], int]
 
 
 def delete_old_runs(
@@ -115,8 +113,9 @@ class _Facts:
     def __init__(self, instance: DagsterInstance) -> None:
         self._instance = instance
         self._newest: dict[str, str | None] = {}
-        self._events: _Latest = {}
-        self._checks: _Latest = {}
+        #: The ids of the events, and of the executions of checks, that the assets looked up show.
+        self._events: set[int] = set()
+        self._checks: set[int] = set()
         self._looked_up: set[str] = set()
 
     def of(self, page: Sequence[RunRecord]) -> Iterator[RunFacts]:
@@ -151,33 +150,32 @@ class _Facts:
         """The assets that show something of these runs, by run."""
         events, checks = SqlEventLogStorageTable.c, AssetCheckExecutionsTable.c
         event = (events.asset_key, events.dagster_event_type, events.partition)
-        # A result is shown beside a later execution that has none.
-        check = (checks.asset_key, checks.check_name, checks.partition, checks.execution_status == "PLANNED")
+        check = (checks.asset_key, checks.check_name, checks.partition)
+        is_shown = events.dagster_event_type.in_(_SHOWN), events.asset_key.is_not(None)
+        # A result is shown beside a later execution that has none yet.
+        has_result = checks.execution_status != "PLANNED"
         with index_connection(self._instance) as connection:
 
-            def query(group: Sequence[Any], number: Any, *conditions: Any) -> list[Any]:
-                statement = select(*group, func.max(number)).where(*conditions).group_by(*group)
-                return [tuple(row) for row in connection.execute(statement)]
+            def own(table: Any, *conditions: Any) -> list[Any]:
+                query = select(table.run_id, table.asset_key, table.id)
+                return list(connection.execute(query.where(table.run_id.in_(run_ids), *conditions)))
 
-            own_events = query(
-                (events.run_id, *event), events.id, events.run_id.in_(run_ids),
-                events.dagster_event_type.in_(_SHOWN), events.asset_key.is_not(None),
-            )  # fmt: skip
-            own_checks = query((checks.run_id, *check), checks.id, checks.run_id.in_(run_ids))
+            def last(number: Any, group: Sequence[Any], *conditions: Any) -> Iterator[int]:
+                query = select(func.max(number)).where(*conditions).group_by(*group)
+                return (row[0] for row in connection.execute(query))
+
+            own_events, own_checks = own(events, *is_shown), own(checks)
             assets = {row[1] for row in (*own_events, *own_checks)} - self._looked_up
             for part in _parts(sorted(assets)):
-                found = query(
-                    event, events.id, events.asset_key.in_(part), events.dagster_event_type.in_(_SHOWN)
-                )
-                self._events.update((tuple(row[:-1]), row[-1]) for row in found)
-                found = query(check, checks.id, checks.asset_key.in_(part))
-                self._checks.update((tuple(row[:-1]), row[-1]) for row in found)
+                self._events.update(last(events.id, event, events.asset_key.in_(part), *is_shown))
+                self._checks.update(last(checks.id, check, checks.asset_key.in_(part)))
+                self._checks.update(last(checks.id, check, checks.asset_key.in_(part), has_result))
             self._looked_up |= assets
         shown: dict[str, set[str]] = {}
-        for rows, latest in ((own_events, self._events), (own_checks, self._checks)):
-            for run_id, *group, number in rows:
-                if latest.get(tuple(group)) == number:
-                    shown.setdefault(run_id, set()).add(group[0])
+        for rows, numbers in ((own_events, self._events), (own_checks, self._checks)):
+            for run_id, asset, number in rows:
+                if number in numbers:
+                    shown.setdefault(run_id, set()).add(asset)
         return shown
 
 

@@ -6,11 +6,13 @@ from typing import Any
 from dagster import (
     AssetCheckResult,
     AssetCheckSpec,
+    AssetExecutionContext,
     AssetKey,
     AssetObservation,
     AssetSelection,
     DagsterInstance,
     Definitions,
+    Field,
     MaterializeResult,
     OpExecutionContext,
     asset,
@@ -26,8 +28,14 @@ ORDERS, CUSTOMERS, GONE = (AssetKey([PREFIX, name]) for name in ("orders", "cust
 LINEAGE, REFRESH, THEIRS = "materialize_lineage", "refresh", "theirs"
 
 
-@asset(key=ORDERS, check_specs=[AssetCheckSpec("valid", asset=ORDERS)])
-def orders() -> MaterializeResult:
+@asset(
+    key=ORDERS,
+    check_specs=[AssetCheckSpec("valid", asset=ORDERS)],
+    config_schema={"fails": Field(bool, default_value=False)},
+)
+def orders(context: AssetExecutionContext) -> MaterializeResult:
+    if context.op_execution_context.op_config["fails"]:
+        raise ValueError("on purpose")
     return MaterializeResult(
         metadata={"rows": 7}, check_results=[AssetCheckResult(passed=True, metadata={"seen": 7})]
     )
@@ -74,9 +82,10 @@ class PlayedRuns:
     instance: DagsterInstance
     ids: dict[str, str] = field(default_factory=dict)
 
-    def materialize(self, name: str, *keys: AssetKey) -> None:
+    def materialize(self, name: str, *keys: AssetKey, fails: bool = False) -> None:
+        config = {"ops": {f"{PREFIX}__orders": {"config": {"fails": True}}}} if fails else None
         found = DEFINITIONS.resolve_job_def(LINEAGE).execute_in_process(
-            instance=self.instance, asset_selection=list(keys)
+            instance=self.instance, asset_selection=list(keys), run_config=config, raise_on_error=False
         )
         self.ids[name] = found.run_id
 

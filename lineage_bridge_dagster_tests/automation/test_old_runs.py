@@ -96,6 +96,15 @@ def test_last_run_of_an_asset_that_is_gone_goes_only_where_that_is_known(instanc
     assert runs.left == {"orders"}
 
 
+def test_last_result_of_a_check_stays_beside_later_runs_without_one(instance: DagsterInstance) -> None:
+    runs = PlayedRuns(instance)
+    runs.materialize("passed", ORDERS)
+    for name in ("failed", "failed again", "failed last"):
+        runs.materialize(name, ORDERS, fails=True)
+    assert delete_old_runs(instance, OWN, now=LATER).deleted == {LINEAGE: 2}
+    assert runs.left == {"passed", "failed last"}
+
+
 def test_run_that_an_unfinished_run_repeats_stays(instance: DagsterInstance) -> None:
     runs = PlayedRuns(instance)
     for name in ("first", "second", "third"):
