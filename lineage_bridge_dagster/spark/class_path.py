@@ -64,8 +64,8 @@ def of_driver(conf: Mapping[str, str]) -> dict[str, str]:
     options = conf[_JAVA_OPTIONS]
     if _CLASS_PATH in conf or "-XX:SharedArchiveFile" in options or "-Xshare" in options:
         return {**conf}
-    # Properties do not change which classes there are.
-    decisive = [option for option in shlex.split(options) if not option.startswith("-D")]
+    # Properties and the compilers do not change which classes there are.
+    decisive = [option for option in shlex.split(options) if not option.startswith(("-D", "-XX:Tier"))]
     found = with_class_archive("driver", conf, decisive, record=class_archive.is_asked_for())
     return {**conf} if found[_JAVA_OPTIONS] == options else found
 

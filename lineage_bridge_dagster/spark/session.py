@@ -53,6 +53,8 @@ _COMPILE_LATER = (
     "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
     "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
 )
+#: For a driver that has little to do: of its CPU time, Java's second compiler would take more than it saves.
+_COMPILE_ONCE = "-XX:TieredStopAtLevel=1"
 #: With a heap of up to this many bytes, Java's serial collector lets a local Spark take a quarter less memory
 #: than the default one does, and no more time.
 _SMALL_HEAP = 1 << 30
@@ -101,12 +103,22 @@ class SparkResource(CatalogsResource, LazyPySparkResource):
 
 
 def spark_session(
-    catalogs: Catalogs, conf: Mapping[str, Any] | None = None, *, app_name: str = "lineage-bridge"
+    catalogs: Catalogs,
+    conf: Mapping[str, Any] | None = None,
+    *,
+    app_name: str = "lineage-bridge",
+    is_brief: bool = False,
 ) -> SparkSession:
     """The process's Spark session, started if none runs; with `spark.remote`, one of a Connect server.
 
     The catalogs are added to a running session; settings that only a start can apply (memory, jars, the
     master) stay as they are.
+
+    Args:
+        catalogs: the catalogs.
+        conf: the user's settings.
+        app_name: Spark's name of the application.
+        is_brief: whether a driver that is started has little to do.
 
     Raises:
         ConfigurationError: Java is missing or too old, Spark did not start, or a running session has a
@@ -132,7 +144,7 @@ def spark_session(
         if running is not None:
             _add(running, catalogs, user)
             return running
-        settings = session_conf(catalogs, conf)
+        settings = session_conf(catalogs, conf, is_brief=is_brief)
         master = settings.get(MASTER, "the master of spark-submit")
         if not is_submitted():
             _point_at_java()
@@ -163,7 +175,15 @@ def spark_session(
         return session
 
 
-def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> dict[str, str]:
+def starts_here(conf: Mapping[str, Any] | None = None) -> bool:
+    """Whether a session with this configuration would start a JVM of this process."""
+    has_jvm = is_submitted() or classic.running() is not None
+    return not has_jvm and remote_of(_flat(conf), os.environ) is None
+
+
+def session_conf(
+    catalogs: Catalogs, conf: Mapping[str, Any] | None = None, *, is_brief: bool = False
+) -> dict[str, str]:
     """The configuration of a session: our defaults, overridden by the user's settings.
 
     The user's lists (`spark.jars`, `spark.sql.extensions`) are appended to ours. In a program that
@@ -198,7 +218,7 @@ def session_conf(catalogs: Catalogs, conf: Mapping[str, Any] | None = None) -> d
     system = [_option(f"-D{name}={value}") for name, value in {**_AVRO_LIMITS, **properties}.items()]
     options = " ".join([_COMPILE_ALL, *system])
     settings |= dict.fromkeys(_JAVA_OPTIONS, options)
-    settings[_DRIVER_OPTIONS] = f"{_COMPILE_LATER} {options}"
+    settings[_DRIVER_OPTIONS] = f"{_COMPILE_ONCE if is_brief else _COMPILE_LATER} {options}"
     if started and _has_small_heap({**settings, **user}) and not _chooses_collector(user, os.environ):
         settings[_DRIVER_OPTIONS] = f"{_SERIAL} {settings[_DRIVER_OPTIONS]}"
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):

@@ -101,7 +101,7 @@ def _load_slices(
         slices[-1].name,
     )
     with readable_failures():
-        loader = instance.open_loaders(context)(load)
+        loader = instance.open_loaders(context, ())(load)
         for number, report in enumerate(_readable(loader.backfill(slices, late)), start=1):
             context.log.info("%s of %s: %s", number, len(slices), _sentence(report))
             yield AssetMaterialization(

@@ -6,6 +6,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,6 +43,7 @@ from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_plan import CatalogKinds, LoadPlan, catalog_kinds
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import RunConfig, UpkeepConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import DefaultsConfig, TopicEntryConfig
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster.topic_to_iceberg.specs import missing_topics
 from lineage_bridge_dagster.topic_to_iceberg.state import LoadState
 from lineage_bridge_dagster.topic_to_iceberg.upkeep import upkeep_job, upkeep_schedule
@@ -243,16 +245,29 @@ class TopicToIcebergComponent(StoredComponent):
             executor=in_process_executor,
         )
 
-    def open_loaders(self, context: AssetExecutionContext) -> OpenLoader:
-        """Look up the cluster, start Spark and return what opens the loader of a topic."""
+    def open_loaders(self, context: AssetExecutionContext, waiting: Sequence[TopicLoad] = ()) -> OpenLoader:
+        """Look up the cluster, start Spark and return what opens the loader of a topic.
+
+        Args:
+            context: of the run.
+            waiting: the topics, if the run is to load what waits in them, and nothing else.
+        """
+        from lineage_bridge_dagster.confluent.api.brokers import TopicReader
         from lineage_bridge_dagster.confluent.cluster_connection import connect
+        from lineage_bridge_dagster.spark.session import spark_session, starts_here
         from lineage_bridge_dagster.topic_to_iceberg.engine import loaders
+        from lineage_bridge_dagster.topic_to_iceberg.survey import is_short
 
         names = LoadNames(self.name)
         confluent: ConfluentSettingsResource = getattr(context.resources, names.confluent)
         connection = connect(confluent.settings(), self.kafka, confluent.renewed)
         spark = getattr(context.resources, names.spark)
-        return loaders(spark.spark_session, connection, spark.all_catalogs)
+        is_brief = False
+        if waiting and starts_here(spark.spark_config):
+            with closing(TopicReader(connection.bootstrap)) as reader:
+                is_brief = is_short(waiting, spark.all_catalogs, reader.committed_bounds)
+        session = spark_session(spark.all_catalogs, spark.spark_config, is_brief=is_brief)
+        return loaders(session, connection, spark.all_catalogs)
 
     def loader_of(self, table: Node) -> AssetKey | None:
         """The asset that loads a catalog table, by the table's stamp; None if this instance does not."""

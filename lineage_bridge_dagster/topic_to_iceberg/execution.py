@@ -58,7 +58,7 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
     with readable_failures(), counting(RequestCounts()) as counts:
         run = LoadRun(
             selected,
-            instance.open_loaders(context),
+            instance.open_loaders(context, () if continuous else selected),
             threads=settings.threads,
             commit_seconds=settings.commit_seconds,
             report_seconds=settings.report_minutes * 60 if continuous else None,

@@ -82,14 +82,15 @@ class LoadInstance:
     """The topics of an instance and how they are loaded.
 
     Attributes:
-        open_loaders: prepares to open loaders in a run: resolves the cluster, starts Spark.
+        open_loaders: prepares to open loaders in a run: resolves the cluster, starts Spark. It is told the
+            topics of a run that ends when it has loaded what waits in them.
     """
 
     names: LoadNames
     cluster: TopicCluster
     loads: Sequence[TopicLoad]
     run: RunConfig
-    open_loaders: Callable[[AssetExecutionContext], OpenLoader]
+    open_loaders: Callable[[AssetExecutionContext, Sequence[TopicLoad]], OpenLoader]
     upkeep: UpkeepConfig = field(default_factory=UpkeepConfig)
     key_of: dict[str, AssetKey] = field(default_factory=dict)
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 #: First and end offsets of a topic's partitions.
 Bounds = Callable[[str], tuple[Mapping[int, int], Mapping[int, int]]]
 
+#: A run of up to so many topics with up to so many records to load is short.
+MOST_TOPICS, MOST_RECORDS = 20, 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
@@ -101,6 +104,18 @@ def statuses(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> 
         yield TableStatus(
             load, True, state.offsets or {}, ends, firsts, state.snapshot_id, state.committed_ms
         )
+
+
+def is_short(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> bool:
+    """Whether few records wait, and it takes not long to find out."""
+    left = MOST_RECORDS
+    if len(loads) > MOST_TOPICS:
+        return False
+    for each in statuses(loads, catalogs, bounds):
+        left -= each.lag
+        if each.error is not None or left < 0:
+            return False
+    return True
 
 
 def plans(

@@ -13,8 +13,11 @@ from click.testing import CliRunner, Result
 from pyiceberg.schema import Schema
 from pyiceberg.types import BinaryType, IntegerType, LongType, NestedField, StringType
 
+from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
+from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.schemas.columns import metadata_columns
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.topic_to_iceberg import survey
@@ -109,6 +112,37 @@ def test_status_as_json_has_a_line_for_each_table(tmp_path: Path, tables: dict[s
     first, second = map(json.loads, run(tmp_path, "status", "--json").stdout.splitlines())
     assert (first["lag"], first["offsets"], first["snapshot_id"]) == (2, {"0": 8, "1": 5}, "7")
     assert (second["exists"], second["lag"], second["snapshot_id"]) == (False, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "topics", "expected"),
+    [
+        ({0: 8, 1: 5}, 1, True),
+        ({0: 7, 1: 5}, 1, False),
+        ({0: 8, 1: 5}, 3, False),
+        # Not readable.
+        (None, 1, False),
+    ],
+    ids=["few", "many records", "many topics", "unknown"],
+)
+def test_a_run_is_short_if_few_records_of_few_topics_are_known_to_wait(
+    tables: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    offsets: dict[int, int] | None,
+    topics: int,
+    expected: bool,
+) -> None:
+    monkeypatch.setattr(survey, "MOST_RECORDS", 2)
+    monkeypatch.setattr(survey, "MOST_TOPICS", 2)
+    load = TopicLoad(topic="orders", catalog="lake", database="onprem", table="orders")
+    tables[load.dotted] = FakeTable(offsets or {})
+
+    def bounds(topic: str) -> tuple[dict[int, int], dict[int, int]]:
+        if offsets is None:
+            raise LineageBridgeError("no broker")
+        return {0: 0, 1: 0}, {0: 10, 1: 5}
+
+    assert survey.is_short([load] * topics, Catalogs.of(CatalogSettings()), bounds) is expected
 
 
 def test_plan_tells_what_would_be_created_and_what_would_change(

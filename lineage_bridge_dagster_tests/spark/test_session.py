@@ -109,6 +109,14 @@ def test_driver_compiles_later_than_java_does_unless_the_user_says_when(archives
     assert "Tier4" not in conf["spark.executor.extraJavaOptions"]
 
 
+def test_driver_with_little_to_do_compiles_once(archives: Path) -> None:
+    conf = session_conf(Catalogs.of(ROLE), is_brief=True)
+    options = shlex.split(conf["spark.driver.extraJavaOptions"])
+    assert "-XX:TieredStopAtLevel=1" in options
+    assert not any("Tier4" in each for each in options)
+    assert "TieredStopAtLevel" not in conf["spark.executor.extraJavaOptions"]
+
+
 @pytest.mark.parametrize(
     ("conf", "environment", "expected"),
     [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from dagster import AssetExecutionContext, DagsterInstance, Definitions, ExecuteInProcessResult
+from dagster import DagsterInstance, Definitions, ExecuteInProcessResult
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
@@ -60,7 +60,7 @@ class Engine:
         for name, value in (("AWS_ACCESS_KEY_ID", ACCESS_KEY), ("AWS_SECRET_ACCESS_KEY", SECRET_KEY)):
             monkeypatch.setenv(name, value)
 
-        def open_loaders(_self: TopicToIcebergComponent, _context: AssetExecutionContext) -> OpenLoader:
+        def open_loaders(_self: TopicToIcebergComponent, *_: Any) -> OpenLoader:
             return self
 
         monkeypatch.setattr(TopicToIcebergComponent, "open_loaders", open_loaders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from dagster import (
 )
 from dagster._core.test_utils import create_run_for_test
 
+from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topic_to_iceberg import execution
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, RunSeen, RunStart, next_run
@@ -28,6 +30,7 @@ from lineage_bridge_dagster.topic_to_iceberg.execution import CONTINUOUS
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.run import LoadRun
+from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.topic_to_iceberg.yaml import FakeCluster, FakeTopic, loaded, step
 
 JOB = LoadNames().job
@@ -105,6 +108,42 @@ def test_a_continuous_run_materializes_at_intervals_and_ends_after_its_hours(
     assert 1 < len(rows(result)) < 9
     assert sum(rows(result)) == 8
     assert topic.opened == 1
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_short", "is_brief"),
+    [({}, True, True), ({}, False, False), ({CONTINUOUS: "true"}, True, False)],
+    ids=["few records", "many records", "continuous"],
+)
+def test_spark_starts_for_a_short_run_if_few_records_wait_and_it_ends_with_them(
+    instance: DagsterInstance,
+    monkeypatch: pytest.MonkeyPatch,
+    tags: dict[str, str],
+    is_short: bool,
+    is_brief: bool,
+) -> None:
+    asked, started = [], []
+    topic = FakeTopic([step(1, 1, last=True)], end=1)
+
+    def judge(loads: Sequence[TopicLoad], *_: Any) -> bool:
+        asked.append([each.topic for each in loads])
+        return is_short
+
+    bootstrap = Bootstrap.parse("PLAINTEXT://127.0.0.1:9")
+    connection = SimpleNamespace(bootstrap=bootstrap)
+    package = "lineage_bridge_dagster"
+    monkeypatch.setattr(f"{package}.confluent.cluster_connection.connect", lambda *_: connection)
+    monkeypatch.setattr(f"{package}.spark.session.starts_here", lambda _: True)
+    monkeypatch.setattr(
+        f"{package}.spark.session.spark_session", lambda *_, is_brief: started.append(is_brief)
+    )
+    monkeypatch.setattr(f"{package}.topic_to_iceberg.survey.is_short", judge)
+    monkeypatch.setattr(f"{package}.topic_to_iceberg.engine.loaders", lambda *_: FakeCluster(orders=topic))
+    Clock(topic, monkeypatch)
+    with loaded(continuous()) as (_, definitions):
+        definitions.resolve_job_def(JOB).execute_in_process(instance=instance, tags=tags)
+    assert started == [is_brief]
+    assert asked == ([] if tags else [["orders"]])
 
 
 def test_a_failure_during_a_continuous_run_is_tried_again_and_shows_meanwhile(

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from dagster import AssetExecutionContext, Definitions
+from dagster import Definitions
 from dagster.components.testing import create_defs_folder_sandbox
 
 from lineage_bridge_dagster.spark.kafka import Offsets
@@ -130,7 +130,7 @@ class FakeCluster:
     def use(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Replace Spark and the brokers in every instance."""
 
-        def open_loaders(_self: TopicToIcebergComponent, _context: AssetExecutionContext) -> OpenLoader:
+        def open_loaders(_self: TopicToIcebergComponent, *_: Any) -> OpenLoader:
             return self
 
         monkeypatch.setattr(TopicToIcebergComponent, "open_loaders", open_loaders)
