@@ -119,7 +119,7 @@ class JsonNode:
             SchemaError: no column can have its name.
         """
         match self.kind:
-            case JsonKind.OBJECT | JsonKind.UNION:
+            case JsonKind.OBJECT | JsonKind.UNION | JsonKind.OBJECTS | JsonKind.SIMPLE:
                 return types.struct(
                     (
                         types.field(

@@ -132,8 +132,7 @@ def is_unfit(raw: Column, node: JsonNode) -> Column | None:
 
             return flag(F.schema_of_variant(raw) != "VOID") & let(_text(raw, node), is_none)
         case JsonKind.OBJECTS | JsonKind.SIMPLE:
-            matches = [match for match, _ in _quick_alternatives(raw, node)]
-            return flag(_is_there(raw, node)) & ~flag(reduce(or_, matches) & ~_is_doubtful(raw, node))
+            return flag(_is_there(raw, node)) & _quick_alternative(raw, node).isNull()
         case JsonKind.OBJECT:
             parts = [is_unfit(raw.getField(each.name), each.node) for each in node.properties]
             lacking = (
@@ -229,9 +228,7 @@ def value_of(raw: Column, node: JsonNode) -> Column:
             present = raw.isNotNull() & (F.schema_of_variant(raw) != "VOID")
             return F.when(present, let(_text(raw, node), chosen))
         case JsonKind.OBJECTS | JsonKind.SIMPLE:
-            alternatives = zip(node.properties, _quick_alternatives(raw, node), strict=True)
-            found = (F.when(match, value).alias(each.name) for each, (match, value) in alternatives)
-            return F.when(_is_there(raw, node), F.struct(*found))
+            return F.when(_is_there(raw, node), _quick_alternative(raw, node))
         case JsonKind.OBJECT:
             fields = (
                 value_of(raw.getField(each.name), each.node).alias(each.name) for each in node.properties
@@ -334,11 +331,14 @@ def _is_doubtful(raw: Column, node: JsonNode) -> Column:
     )
 
 
-def _quick_alternatives(raw: Column, node: JsonNode) -> list[tuple[Column, Column]]:
-    """What `_alternatives` returns, of what is read as OBJECTS or SIMPLE."""
+def _quick_alternative(raw: Column, node: JsonNode) -> Column:
+    """The row of alternatives of what is read as OBJECTS or SIMPLE; null if it is of none, or in doubt.
+
+    It is the one that `_alternatives` takes. Each condition is computed once, as a case comes after another.
+    """
     from pyspark.sql import functions as F
 
-    taken, found = F.lit(False), {}
+    result = F.when(_is_doubtful(raw, node), F.lit(None))
     for each in sorted(node.properties, key=lambda each: _specific(each.node), reverse=True):
         if node.kind is JsonKind.SIMPLE:
             value = F.try_variant_get(raw, "$", spark_type(each.node.type()).simpleString())
@@ -347,13 +347,13 @@ def _quick_alternatives(raw: Column, node: JsonNode) -> list[tuple[Column, Colum
                 match = match & (F.abs(value) != F.lit(float("inf")))
         else:
             value, unfit = value_of(raw, each.node), is_unfit(raw, each.node)
-            match = raw.isNotNull() if unfit is None else ~unfit
+            match = raw.isNotNull() if unfit is None else raw.isNotNull() & ~unfit
             for name, constant in each.node.constants:
                 match = match & (raw.getField(name) == constant)
-        match = F.coalesce(match, F.lit(False))
-        found[each.name] = match & ~taken, value
-        taken = taken | match
-    return [found[each.name] for each in node.properties]
+        others = {other.name: F.lit(None).cast(spark_type(other.node.type())) for other in node.properties}
+        row = {**others, each.name: value}
+        result = result.when(match, F.struct(*(column.alias(name) for name, column in row.items())))
+    return result
 
 
 def _specific(node: JsonNode) -> tuple[int, int]:
