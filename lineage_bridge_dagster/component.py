@@ -27,6 +27,7 @@ from dagster.components import ResolvedDefsStateConfig
 from dagster.components.utils.translation import TranslationFn
 from pydantic import Field, PrivateAttr
 
+from lineage_bridge_dagster.assets.bundles import Defined
 from lineage_bridge_dagster.assets.definitions import asset_definitions
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
@@ -95,6 +96,11 @@ from lineage_bridge_dagster.topic_to_iceberg.instance import LoadNames
 __all__ = ["InventoryCollectorComponent", "LineageBridgeComponent", "TopicToIcebergComponent"]
 
 _log = logging.getLogger(__name__)
+
+#: By the key of their state, the last inventories, and the last definitions by the names of their ops. A
+#: reload in this process takes from them what did not change.
+_inventories: dict[str, Inventory] = {}
+_definitions: dict[str, dict[str, Defined]] = {}
 
 
 @scaffold_with(InstanceScaffolder)
@@ -215,8 +221,11 @@ class LineageBridgeComponent(StoredComponent):
     @property
     def _translates_keys(self) -> bool:
         """Whether keys of assets may be others than the default ones."""
-        own = type(self).get_asset_spec is not LineageBridgeComponent.get_asset_spec
-        return own or self.translation is not None
+        return self._has_own_hook or self.translation is not None
+
+    @property
+    def _has_own_hook(self) -> bool:
+        return type(self).get_asset_spec is not LineageBridgeComponent.get_asset_spec
 
     def fetch_error(self, error: Exception) -> LineageBridgeError:
         key, storage = self.defs_state_config.key, DefsStateStorage.get()
@@ -349,8 +358,18 @@ class LineageBridgeComponent(StoredComponent):
         shown = Include(include.topics, include.processes, include.external_datasets)
         loaded = loading_version(key)
 
+        # A hook in Python might change a spec in place, which the next load must not take over.
+        keeps_specs = not self._has_own_hook and type(self._translator) is LineageTranslator
+
         def inventory_of(found: Discovery) -> Inventory:
-            return build_inventory(as_shown(found, settings), self._spec_with_loader, shown)
+            _inventories[key] = build_inventory(
+                as_shown(found, settings),
+                self._spec_with_loader,
+                shown,
+                _inventories.get(key),
+                keeps_specs=keeps_specs,
+            )
+            return _inventories[key]
 
         def newer(dagster: DagsterInstance) -> Inventory | None:
             found = newer_discovery(dagster, key, loaded)
@@ -388,6 +407,7 @@ class LineageBridgeComponent(StoredComponent):
             discovery_policy=self.freshness.discovery_policy(self.sensor.refresh_cron),
             carried_limit=self.freshness.carried_limit,
             examples=self.include.examples,
+            last=_definitions.setdefault(self.defs_state_config.key, {}),
         )
 
     @property

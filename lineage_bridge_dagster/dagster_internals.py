@@ -7,7 +7,7 @@ upgrade, check these names first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,6 +17,7 @@ from dagster import (
     AssetCheckSeverity,
     AssetDep,
     AssetKey,
+    AssetsDefinition,
     AssetSpec,
     ComponentLoadContext,
     DagsterEventType,
@@ -48,6 +49,9 @@ from dagster._core.definitions.assets.job.asset_job import build_asset_job
 
 #: Tag of a materialization with the asset's data version; `DataVersion` works only for outputs of ops.
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
+
+#: The function of an op.
+from dagster._core.definitions.decorators.op_decorator import DecoratedOpFunction
 
 #: The state version from which the definitions are being loaded.
 from dagster._core.definitions.definitions_load_context import DefinitionsLoadContext, DefinitionsLoadType
@@ -106,6 +110,7 @@ from dagster._utils.schedules import (
     is_valid_cron_schedule,
     reverse_cron_string_iterator,
 )
+from dagster_shared.record import replace
 from sqlalchemy import func, select
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -166,6 +171,7 @@ __all__ = [
     "automations",
     "check_rows",
     "code_server",
+    "copied",
     "cron_string_iterator",
     "engine_events",
     "execution_arguments",
@@ -188,6 +194,7 @@ __all__ = [
     "state_folder",
     "stored_instance_id",
     "tag_run",
+    "with_compute",
     "with_deps",
     "with_metadata",
 ]
@@ -275,6 +282,11 @@ def with_metadata(spec: AssetSpec, metadata: Mapping[str, Any]) -> AssetSpec:
     return spec._replace(metadata=metadata)
 
 
+def copied(spec: AssetSpec) -> AssetSpec:
+    """A copy of a spec with metadata and tags of its own."""
+    return spec._replace(metadata={**spec.metadata}, tags={**spec.tags})
+
+
 def with_deps(spec: AssetSpec, deps: Iterable[AssetDep]) -> AssetSpec:
     """A copy of a spec with other dependencies, each given once; as fast as `with_metadata`."""
     return spec._replace(deps=[*deps])
@@ -301,6 +313,15 @@ class LocationJob(UnresolvedAssetJobDefinition):
             description=self.description,
             executor_def=self.executor_def or default_executor_def,
         )
+
+
+def with_compute(assets: AssetsDefinition, compute: Callable[..., Any]) -> AssetsDefinition:
+    """A copy of a definition whose op calls another function of the same parameters."""
+    op_definition, found = copy(assets.op), copy(assets)
+    op_definition._compute_fn = DecoratedOpFunction(compute)
+    assert assets._computation is not None  # noqa: S101 - it has an op
+    found._computation = replace(assets._computation, node_def=op_definition)
+    return found
 
 
 class CopiedIn(In):

@@ -7,7 +7,7 @@ bundle of an asset follows from a hash of its key, so that a new asset changes o
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dagster import (
     AssetCheckSpec,
@@ -20,7 +20,12 @@ from dagster import (
 
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
-from lineage_bridge_dagster.dagster_internals import ASSET_SUBSET_INPUT_PREFIX, CopiedIn, CopiedOut
+from lineage_bridge_dagster.dagster_internals import (
+    ASSET_SUBSET_INPUT_PREFIX,
+    CopiedIn,
+    CopiedOut,
+    with_compute,
+)
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.names import AssetNames
 
@@ -64,9 +69,63 @@ def _leading_bits(key: AssetKey, bits: int) -> int:
     return int.from_bytes(digest[:8], "big") >> (64 - bits)
 
 
-def bundle_definitions(kind: AssetKind, names: AssetNames, execute: Execute) -> list[AssetsDefinition]:
-    """Define the assets of a kind, one op per bundle."""
-    return [_definition(bundle, kind, names, execute) for bundle in bundles(names.op(kind.name), kind.assets)]
+class Defined(NamedTuple):
+    """The definition of a bundle, and what it was made of."""
+
+    bundle: Bundle
+    kind: AssetKind
+    io_manager: str
+    definition: AssetsDefinition
+
+    def is_for(self, bundle: Bundle, kind: AssetKind, names: AssetNames) -> bool:
+        """Whether another bundle would have the same definition, but for what its op calls."""
+        known, checks = self.kind, self.kind.checks and self.kind.checks.descriptions
+        return (
+            (known.resources, known.pool, checks, self.io_manager)
+            == (kind.resources, kind.pool, kind.checks and kind.checks.descriptions, names.io_manager)
+            and len(self.bundle.assets) == len(bundle.assets)
+            and all(
+                before.spec is now.spec and before.deps == now.deps
+                for before, now in zip(self.bundle.assets, bundle.assets, strict=True)
+            )
+        )
+
+
+def bundle_definitions(
+    kind: AssetKind, names: AssetNames, execute: Execute, last: dict[str, Defined] | None = None
+) -> list[AssetsDefinition]:
+    """Define the assets of a kind, one op per bundle.
+
+    Args:
+        kind: the kind.
+        names: of the component instance.
+        execute: materializes assets.
+        last: the definitions of the load before in this process, by the names of their ops, of which those
+            of the same assets are taken over. It holds the new ones afterwards.
+    """
+    last = {} if last is None else last
+    before = {name: last.pop(name) for name in [*last] if last[name].kind.name == kind.name}
+    found = []
+    for bundle in bundles(names.op(kind.name), kind.assets):
+        known = before.get(bundle.name)
+        if known and known.is_for(bundle, kind, names):
+            definition = with_compute(known.definition, _compute(bundle, kind, execute))
+        else:
+            definition = _definition(bundle, kind, names, execute)
+        last[bundle.name] = Defined(bundle, kind, names.io_manager, definition)
+        found.append(definition)
+    return found
+
+
+def _compute(
+    bundle: Bundle, kind: AssetKind, execute: Execute
+) -> Callable[[AssetExecutionContext], Iterator[Any]]:
+    """The function of a bundle's op."""
+
+    def _bundle(context: AssetExecutionContext) -> Iterator[Any]:
+        yield from _run(context, bundle, kind, execute)
+
+    return _bundle
 
 
 def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Execute) -> AssetsDefinition:
@@ -79,7 +138,7 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
     checks = _check_specs(bundle, kind.checks) if kind.checks else {}
     inputs = _inputs(bundle, outputs)
 
-    @op(
+    define_op = op(
         name=bundle.name,
         ins=dict.fromkeys(inputs, CopiedIn(Nothing)),
         out={
@@ -89,11 +148,8 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
         required_resource_keys=set(kind.resources),
         pool=kind.pool,
     )
-    def _bundle(context: AssetExecutionContext) -> Iterator[Any]:
-        yield from _run(context, bundle, kind, execute)
-
     return AssetsDefinition(
-        node_def=_bundle,
+        node_def=define_op(_compute(bundle, kind, execute)),
         keys_by_input_name=inputs,
         keys_by_output_name=outputs,
         check_specs_by_output_name=checks,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from dagster import AssetsDefinition, AssetSpec, FreshnessPolicy
 
-from lineage_bridge_dagster.assets.bundles import Execute, bundle_definitions
+from lineage_bridge_dagster.assets.bundles import Defined, Execute, bundle_definitions
 from lineage_bridge_dagster.assets.chains import chain_assets
 from lineage_bridge_dagster.assets.checks import table_checks
 from lineage_bridge_dagster.assets.discovery import discovery_asset
@@ -26,6 +26,7 @@ def asset_definitions(
     discovery_policy: FreshnessPolicy | None,
     carried_limit: timedelta | None,
     examples: bool,
+    last: dict[str, Defined],
 ) -> list[AssetsDefinition | AssetSpec]:
     """Define the external assets, the materializable ones with their checks, and the discovery.
 
@@ -36,6 +37,7 @@ def asset_definitions(
         discovery_policy: how old the last discovery may be.
         carried_limit: how old lineage may be that a discovery carries over.
         examples: whether to add the assets downstream of the sample world.
+        last: see `bundle_definitions`.
     """
     names, inventory = instance.names, instance.inventory
     kinds = [
@@ -49,7 +51,7 @@ def asset_definitions(
     ]
     return [
         *(asset.spec_with_deps() for asset in inventory.external),
-        *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute)),
+        *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute, last)),
         *(example_assets(inventory, names.io_manager) if examples else ()),
         *(discovery_asset(names, inventory, discovery_policy, carried_limit) if checks else ()),
     ]

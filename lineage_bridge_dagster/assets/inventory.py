@@ -12,6 +12,7 @@ from typing import Any
 
 from dagster import AssetDep, AssetKey, AssetSpec, UrlMetadataValue
 
+from lineage_bridge_dagster.assets.last_load import LastLoad, Made
 from lineage_bridge_dagster.dagster_internals import with_deps, with_metadata
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
@@ -72,6 +73,9 @@ class Inventory:
     #: Keys of assets by node id, and keys of chains by their table's node id.
     key_of: Mapping[str, AssetKey] = field(default_factory=dict)
     chain_key_of: Mapping[str, AssetKey] = field(default_factory=dict)
+    #: How they were made, for the next load.
+    include: Include = Include()
+    made: Mapping[tuple[str, Role], Made] = field(default_factory=dict, repr=False)
 
     @property
     def discovery(self) -> Discovery:
@@ -90,22 +94,36 @@ class Inventory:
 
 
 def build_inventory(
-    discovery: Discovery, get_asset_spec: GetAssetSpec, include: Include | None = None
+    discovery: Discovery,
+    get_asset_spec: GetAssetSpec,
+    include: Include | None = None,
+    last: Inventory | None = None,
+    *,
+    keeps_specs: bool = False,
 ) -> Inventory:
     """Translate every node that becomes an asset, and determine its dependencies.
 
     A table depends on its chain, a chain on what feeds the table; topics, processes and datasets depend
     on each other along the edges, through nodes that are not assets. An edge that would close a cycle is left
     out, always the same one, and named in the metadata of the asset that lost the dependency.
+
+    Args:
+        discovery: the discovery.
+        get_asset_spec: translates a node.
+        include: which nodes become assets.
+        last: the inventory of the load before in this process: what did not change is taken from it.
+        keeps_specs: whether `get_asset_spec` changes nothing in place in what `LineageTranslator` returns.
     """
     include = include or Include()
     view = GraphView.of(discovery)
+    known = LastLoad(view, last.view, last.made, last.key_of) if last and last.include == include else None
     shown = {node.node_id for node in view.graph.nodes.values() if _is_shown(node, include)}
     sources = {node_id: _shown_sources(view, node_id, shown) for node_id in sorted(shown)}
     left_out = break_cycles((source, target) for target, upstream in sources.items() for source in upstream)
 
     gaps = view.gaps if discovery.coverage.incomplete else None
     unique = _UniqueKeys()
+    made: dict[tuple[str, Role], Made] = {}
     specs: dict[tuple[str, Role], AssetSpec] = {}
     key_of: dict[str, AssetKey] = {}
     # Processes last: their pages link to their inputs and outputs.
@@ -114,15 +132,29 @@ def build_inventory(
         dropped = tuple(view.graph.nodes[s] for s in sources[node_id] if (s, node_id) in left_out)
         incomplete = _incomplete(view, gaps, node) if gaps else ()
         for role in (Role.ITSELF, Role.CHAIN) if takes_lineage(node) else (Role.ITSELF,):
-            spec = get_asset_spec(node, NodeContext(view, role, dropped, incomplete, key_of))
-            specs[node_id, role] = admitted = _linked(unique.admit(spec, node, role))
+            context = NodeContext(view, role, dropped, incomplete, key_of)
+            now = Made.of(node, context, known, copied=not keeps_specs)
+            now.translated = get_asset_spec(node, context)
+            specs[node_id, role] = unique.admit(now.translated, node, role)
+            made[node_id, role] = now
             if role is Role.ITSELF:
-                key_of[node_id] = admitted.key
+                key_of[node_id] = specs[node_id, role].key
 
+    if known:
+        known.set_keys(key_of)
     for (node_id, role), spec in specs.items():
+        now, before = made[node_id, role], known.made(node_id, role) if known else None
         # After all keys are known: it links to the assets that it names.
-        if role is Role.ITSELF and (metadata := downstream_metadata(view, node_id, spec.key, key_of)):
-            specs[node_id, role] = _with(metadata, spec)
+        if role is Role.ITSELF:
+            now.downstream = (
+                before.downstream if before else downstream_metadata(view, node_id, spec.key, key_of)
+            )
+        if before and before.spec and before.translated is spec and before.spec.key == spec.key:
+            now.spec = before.spec
+        else:
+            linked = _linked(spec)
+            now.spec = _with(now.downstream, linked) if now.downstream else linked
+        specs[node_id, role] = now.spec
 
     chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
     by_kind: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
@@ -137,6 +169,8 @@ def build_inventory(
         view=view,
         key_of=key_of,
         chain_key_of=chain_key_of,
+        include=include,
+        made=made,
         **{kind: tuple(sorted(assets, key=lambda a: a.key)) for kind, assets in by_kind.items()},
     )
 

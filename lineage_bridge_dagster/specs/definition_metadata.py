@@ -43,7 +43,6 @@ def definition_metadata(node: Node, context: NodeContext, key: AssetKey) -> dict
             cycle=_cycle(context.cyclic_sources),
             cluster=node.cluster_name,
             environment=node.environment_name,
-            discovered_at=context.view.discovery.discovered_at or None,
             details=None if is_chain else _details(node),
             cluster_id=node.cluster_id,
             environment_id=node.environment_id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from dagster import AssetKey
+from dagster import AssetKey, AssetSpec
 
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.columns import ColumnFlow, ColumnIndex
@@ -161,6 +161,21 @@ def _writes_all(connector: Node) -> bool:
     return bool(config) and not any(config.get(key) for key in _SELECTING)
 
 
+@dataclass(slots=True)
+class Translation:
+    """The default translation of a node, once it is made.
+
+    Attributes:
+        node: the node that it is of.
+        spec: the translation; at first that of the last load, if it still holds.
+        copied: whether each caller gets a copy, since it may change the spec's metadata and tags in place.
+    """
+
+    node: Node
+    spec: AssetSpec | None = None
+    copied: bool = True
+
+
 @dataclass(frozen=True)
 class NodeContext:
     """What a translator may use besides the node."""
@@ -173,3 +188,5 @@ class NodeContext:
     incomplete: tuple[ScopeReport, ...] = ()
     #: The keys of assets by node id, to link to them; a process's inputs and outputs are among them.
     keys: Mapping[str, AssetKey] = field(default_factory=dict)
+    #: For the default translator; a context made from this one has none.
+    translation: Translation | None = field(default=None, init=False, repr=False, compare=False)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 
 from dagster import AssetKey, AssetSpec
 
+from lineage_bridge_dagster.dagster_internals import copied
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ExternalJobNode, GlueTableNode, IcebergTableNode
@@ -122,42 +123,53 @@ class LineageTranslator:
         The result must depend only on the arguments: definitions load in several processes, which have to
         agree. If two nodes get the same key, a hash is appended to the second one's.
         """
-        key = self._key(node, context.role)
-        return AssetSpec(
-            key=key,
-            description=description(node, context),
-            group_name=_group(node, context.role),
-            kinds=_kinds(node, context.role),
-            owners=_owners(node),
-            tags=_tags(node),
-            metadata=definition_metadata(node, context, key),
-        )
+        known = context.translation
+        if known is None or known.node is not node:
+            return _translated(node, context)
+        if known.spec is None:
+            known.spec = _translated(node, context)
+        spec = known.spec
+        return copied(spec) if known.copied else spec
 
-    def _key(self, node: Node, role: Role) -> AssetKey:
-        match node.node_type:
-            case NodeType.KAFKA_TOPIC:
-                parts = ["kafka", node.cluster_id or "", node.qualified_name]
-            case NodeType.CONNECTOR:
-                parts = ["connect", node.cluster_id or "", node.qualified_name]
-            case NodeType.KSQLDB_QUERY:
-                parts = ["ksqldb", node.cluster_id or "", node.qualified_name]
-            case NodeType.FLINK_JOB:
-                parts = ["flink", node.environment_id or "", node.region, node.qualified_name]
-            case NodeType.EXTERNAL_DATASET:
-                parts = ["external", node.qualified_name]
-            case NodeType.EXTERNAL_JOB:
-                parts = ["external_job", node.qualified_name]
-            case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):
-                place = GlueTableNode.of(node).shown_place
-                parts = [_first(role), *filter(None, [place.away]), place.database, place.table]
-            case NodeType.CATALOG_TABLE if isinstance(node, IcebergTableNode):
-                table = IcebergTableNode.of(node)
-                parts = [_first(role), table.catalog, table.database, table.table_name]
-            case NodeType.CATALOG_TABLE:
-                parts = [(node.catalog_type or "catalog").lower(), node.qualified_name]
-            case _:
-                parts = [str(node.node_type), node.qualified_name]
-        return AssetKey(keys.key_parts(*parts))
+
+def _translated(node: Node, context: NodeContext) -> AssetSpec:
+    key = _key(node, context.role)
+    return AssetSpec(
+        key=key,
+        description=description(node, context),
+        group_name=_group(node, context.role),
+        kinds=_kinds(node, context.role),
+        owners=_owners(node),
+        tags=_tags(node),
+        metadata=definition_metadata(node, context, key),
+    )
+
+
+def _key(node: Node, role: Role) -> AssetKey:
+    match node.node_type:
+        case NodeType.KAFKA_TOPIC:
+            parts = ["kafka", node.cluster_id or "", node.qualified_name]
+        case NodeType.CONNECTOR:
+            parts = ["connect", node.cluster_id or "", node.qualified_name]
+        case NodeType.KSQLDB_QUERY:
+            parts = ["ksqldb", node.cluster_id or "", node.qualified_name]
+        case NodeType.FLINK_JOB:
+            parts = ["flink", node.environment_id or "", node.region, node.qualified_name]
+        case NodeType.EXTERNAL_DATASET:
+            parts = ["external", node.qualified_name]
+        case NodeType.EXTERNAL_JOB:
+            parts = ["external_job", node.qualified_name]
+        case NodeType.CATALOG_TABLE if isinstance(node, GlueTableNode):
+            place = GlueTableNode.of(node).shown_place
+            parts = [_first(role), *filter(None, [place.away]), place.database, place.table]
+        case NodeType.CATALOG_TABLE if isinstance(node, IcebergTableNode):
+            table = IcebergTableNode.of(node)
+            parts = [_first(role), table.catalog, table.database, table.table_name]
+        case NodeType.CATALOG_TABLE:
+            parts = [(node.catalog_type or "catalog").lower(), node.qualified_name]
+        case _:
+            parts = [str(node.node_type), node.qualified_name]
+    return AssetKey(keys.key_parts(*parts))
 
 
 def _first(role: Role) -> str:

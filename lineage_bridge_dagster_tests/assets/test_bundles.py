@@ -10,7 +10,7 @@ import pytest
 from dagster import AssetExecutionContext, DagsterInstance, Definitions, MaterializeResult, mem_io_manager
 
 from lineage_bridge_dagster.assets import bundles as bundles_module
-from lineage_bridge_dagster.assets.bundles import bundle_definitions, bundles
+from lineage_bridge_dagster.assets.bundles import Defined, bundle_definitions, bundles
 from lineage_bridge_dagster.assets.inventory import Asset, build_inventory
 from lineage_bridge_dagster.assets.kinds import AssetKind
 from lineage_bridge_dagster.component import LineageBridgeComponent
@@ -69,3 +69,46 @@ def test_a_subclass_wraps_execute(location: Build, instance: DagsterInstance) ->
     built = location(world(), Watched(aws={"region": REGION}))
     assert built.materialize(instance, f"kafka/{EAST}/o.v1").success
     assert seen == [("topics", [f"kafka/{EAST}/o.v1"])]
+
+
+def test_the_next_load_takes_over_the_definitions_of_the_same_assets_and_calls_its_own_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bundles_module, "SIZE", 5)
+    ran: list[str] = []
+
+    def kind(assets: Sequence[Asset], load: str, **more: Any) -> AssetKind:
+        def materialize(_context: AssetExecutionContext, given: Sequence[Asset]) -> Iterator[Any]:
+            ran.append(load)
+            yield from (MaterializeResult(asset_key=asset.key) for asset in given)
+
+        return AssetKind("topics", assets, frozenset(), materialize, **more)
+
+    assets, last = chain_of_mirrors(20), dict[str, Defined]()
+    execute = LineageBridgeComponent().execute
+    first, second, third, other, named = (
+        bundle_definitions(given, names, execute, last)
+        for given, names in (
+            (kind(assets, "first"), AssetNames()),
+            (kind(assets, "second"), AssetNames()),
+            (kind(assets[:-1], "third"), AssetNames()),
+            (kind(assets[:-1], "other", pool="spark"), AssetNames()),
+            (kind(assets[:-1], "named", pool="spark"), AssetNames("eu")),
+        )
+    )
+    assert [len(each) for each in (first, second, third, other)] == [4] * 4
+    outputs = [
+        {id(definition.op.output_defs) for definition in load}
+        for load in (first, second, third, other, named)
+    ]
+    assert outputs[0] == outputs[1]
+    assert len(outputs[1] & outputs[2]) == 3
+    assert not outputs[2] & outputs[3]
+    assert not outputs[3] & outputs[4]
+    assert last.keys() == {definition.op.name for definition in named}
+    with DagsterInstance.ephemeral() as instance:
+        for load in (first, second):
+            resources = {"lineage_io_manager": mem_io_manager}
+            job = Definitions(load, resources=resources).resolve_implicit_global_asset_job_def()
+            assert job.execute_in_process(instance=instance).success
+    assert list(dict.fromkeys(ran)) == ["first", "second"]
