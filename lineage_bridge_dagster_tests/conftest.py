@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,12 @@ import httpx._transports.default
 import pytest
 from alembic.script import ScriptDirectory
 from botocore import hooks
+from dagster._core.storage.event_log.sqlite import sqlite_event_log
+from dagster._core.storage.runs.sqlite import sqlite_run_storage
+from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
 from dagster.components.core import snapshot
 from hypothesis import settings
+from sqlalchemy import Engine, Pool, create_engine
 
 from lineage_bridge_dagster.jars import class_archive
 
@@ -58,6 +62,22 @@ def _one_for_all(config: Any) -> ScriptDirectory:
 
 
 ScriptDirectory.from_config = _one_for_all  # type: ignore[method-assign,assignment]
+
+
+# Each connection to a SQLite file of Dagster would have its own engine, and compile its statements again.
+@lru_cache(64)
+def _engine(url: str, poolclass: type[Pool] | None, arguments: tuple[tuple[str, Any], ...]) -> Engine:
+    return create_engine(url, poolclass=poolclass, connect_args=dict(arguments))
+
+
+def _known_engine(
+    url: str, *, poolclass: type[Pool] | None = None, connect_args: Mapping[str, Any] | None = None
+) -> Engine:
+    return _engine(url, poolclass, tuple((connect_args or {}).items()))
+
+
+for _storage in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
+    _storage.create_engine = _known_engine  # type: ignore[attr-defined]
 
 # Most stacks of tests live too briefly to record the classes of their JVMs, which takes seconds at the end.
 # They start with those that a demo has recorded.
