@@ -4,9 +4,10 @@
     python benchmarks/discovery.py --clusters 2 --topics 500 --tables 100
 
 By default 10 clusters with 2,000 topics and 1,000 Tableflow tables each: a connector for each 20 raw topics,
-and for each table a Flink statement that fills its topic, which has a schema of 12 fields. Confluent answers
-within this process from bodies made beforehand, and Glue from a process of its own, so that nearly all of the
-CPU time is ours. That of the JVM that parses Flink's SQL stands beside it.
+and for each table a Flink statement that fills its topic, which has a schema of its own, of 12 fields.
+Confluent answers within this process from bodies made beforehand, and Glue from a process of its own, so that
+nearly all of the CPU time is ours. That of the JVM that parses Flink's SQL stands beside it, and our memory's
+peak.
 
 The ticks are the component's own, on an instance with SQLite in which each table has been pushed with its
 current lineage: the first one after a start, one that compares whole tables with what was pushed, and one in
@@ -20,6 +21,7 @@ import functools
 import json
 import logging
 import os
+import resource
 import tempfile
 import time
 from collections import Counter
@@ -120,7 +122,9 @@ def measured(
         parsing = f" and {sum(jvm.cpu_times()[:2]) - before:.1f} s of the SQL parser" if jvm else ""
         calls = {"Confluent": len(confluent.requests), **dict(glue.traffic().calls), **statements}
         shown = ", ".join(f"{count:,} {name}" for name, count in calls.items() if count)
-        print(f"{label:<34}{cpu:>7.1f} s CPU{parsing}, {seconds:.1f} s in all; calls: {shown}", flush=True)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        took = f"{cpu:>7.1f} s CPU{parsing}, {seconds:.1f} s in all, {peak:,} MiB"
+        print(f"{label:<34}{took}; calls: {shown}", flush=True)
 
 
 def _ticks(found: Discovery, confluent: FakeConfluent, glue: Any) -> None:
@@ -191,7 +195,9 @@ def large(clusters: int, topics: int, tables: int) -> FakeConfluent:
     }
     fields = [f"field_{place}" for place in range(FIELDS)]
     schemas = [
-        fake.avro(f"{name}-value", *fields) for cluster in ids for name in _table_topics(cluster, tables)
+        _schema(name, fields, number)
+        for cluster in ids
+        for number, name in enumerate(_table_topics(cluster, tables))
     ]
     routes[f"{_REGISTRY}/schemas"] = _offset_pages(schemas)
     tableflow: dict[str, Any] = {}
@@ -229,6 +235,13 @@ def large(clusters: int, topics: int, tables: int) -> FakeConfluent:
     ](request)
     routes["/tableflow/v1/catalog-integrations"] = _as_body(listing(fake.glue_integration()))
     return confluent
+
+
+def _schema(topic: str, fields: list[str], number: int) -> Any:
+    """The value schema of a topic, in the registry's spelling: without spaces."""
+    found = fake.avro(f"{topic}-value", *fields, name=f"Order{number}")
+    text = json.dumps(json.loads(found["schema"]), separators=(",", ":"))
+    return {**found, "id": 100_000 + number, "schema": text}
 
 
 def _as_body(body: Any) -> Responder:

@@ -41,7 +41,7 @@ def redact_value(key: str, value: Any) -> Any:
     """Mask a value of a configuration: all of it if the key is a secret's, else the secrets in it."""
     if value is None or isinstance(value, bool):
         return value
-    if not isinstance(value, str):
+    if not isinstance(value, str | int):
         if isinstance(value, Mapping):
             return redact_config(value)
         if isinstance(value, list | tuple):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage_bridge_dagster.lineage import sql_policy
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
@@ -55,6 +56,28 @@ def test_a_discovery_that_is_limited_already_is_not_computed_again() -> None:
     found = limited(job(), "redacted")
     assert limited(found, "full") is found
     assert limited(found, "redacted") is found
+
+
+def test_only_what_has_changed_since_the_last_discovery_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(discovery: Discovery, mode: str = "redacted") -> Any:
+        return limited(discovery, mode, last).graph.nodes["j"].attributes["sql"]
+
+    last = limited(job(sql="SELECT 'zebra' FROM a WHERE token = 'hunter2'"), "redacted")
+    known = last.graph.nodes["j"].attributes["sql"]
+    assert known == "SELECT 'zebra' FROM a WHERE token = '****'"
+    assert shown(job(sql="SELECT 'zebra' FROM a WHERE token = 'hunter3'")) == known
+    # The parser rejects now what it accepted, so that nothing tells what a literal is.
+    assert "zebra" not in shown(job(sql=known, parse_error="Encountered a"))
+    # Another setting shows less.
+    assert shown(job(sql=known), "hash") == shown_text(known, "hash")
+    read: list[str] = []
+    monkeypatch.setattr(sql_policy, "shown_text", lambda text, *_, **__: read.append(text) or text)
+    assert shown(job(sql=known)) == known
+    assert not read
+    # Limited by other rules.
+    last = replace(last, caches={"sql": {"mode": "redacted", "rules": 0}})
+    assert shown(job(sql=known)) == known
+    assert read == [known]
 
 
 @pytest.mark.parametrize(

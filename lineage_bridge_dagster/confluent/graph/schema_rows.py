@@ -151,17 +151,18 @@ class _Avro:
 
     def _new_fields(self, record: Any) -> tuple[RowField, ...]:
         return tuple(
-            RowField(
-                str(field["name"]),
-                self._type(field.get("type")),
-                spelled(
-                    avro_type(field.get("type")),
-                    isinstance(field.get("type"), list) and "null" in field["type"],
-                ),
-            )
+            self._field(str(field["name"]), field.get("type"))
             for field in _field_list(record)
             if field.get("name") is not None
         )
+
+    def _field(self, name: str, kind: Any) -> RowField:
+        nullable = isinstance(kind, list) and "null" in kind
+        # Most fields are of a primitive type that may be null.
+        only = kind[kind[0] == "null"] if nullable and len(kind) == 2 else kind
+        if isinstance(only, str) and only in _AVRO_PRIMITIVES and only not in self._named:
+            return RowField(name, SCALAR, spelled(only, nullable))
+        return RowField(name, self._type(kind), spelled(avro_type(kind), nullable))
 
     def _after(self, record: Any) -> tuple[RowField, ...]:
         """The fields of an envelope's `after`, with their types in words, to compare the key's with."""

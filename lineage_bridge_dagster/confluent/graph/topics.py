@@ -122,21 +122,26 @@ def add_topic_schemas(builder: Builder, environment: Environment, schemas: Itera
                 confidence=match.confidence,
                 role=match.role,
             )
-        attributes = _schema_attributes(matches)
+        attributes = _schema_attributes(builder, environment, matches)
         if not attributes and listed and names_no_topic(configs):
             # A reader of the topic may name the subject itself.
             attributes = _registry(listed[0])
         builder.graph.nodes[topic.node_id] = topic.with_attributes(**attributes)
 
 
-def _schema_attributes(matches: Sequence[SubjectMatch]) -> dict[str, object]:
+def _schema_attributes(
+    builder: Builder, environment: Environment, matches: Sequence[SubjectMatch]
+) -> dict[str, object]:
     values = [match.schema for match in matches if match.role == "value" and match.certain]
     keys = [match.schema for match in matches if match.role == "key" and match.certain]
     attributes: dict[str, object] = {}
     # A topic with several record types has no single list of fields.
     if len(values) == 1:
         schema = values[0]
-        fields, columns = fields_of(schema), columns_of(schema)
+        node = builder.graph.nodes.get(ids.schema_id(environment.id, schema.subject))
+        # Shared with the schema's node: a graph has many of them.
+        fields = fields_of(schema) if node is None else node.attributes.get("fields", [])
+        columns = columns_of(schema)
         attributes = {
             "schema_fields": fields,
             # Only where they add to the fields.

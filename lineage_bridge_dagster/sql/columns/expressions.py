@@ -26,6 +26,8 @@ _AGGREGATES = frozenset(
         *("ANY_VALUE", "SINGLE_VALUE", "REGR_COUNT", "COVAR_POP", "COVAR_SAMP", "BIT_AND", "BIT_OR"),
     }
 )
+# Functions over a window that return a value of one of its rows.
+_OF_A_ROW = frozenset({"LAG", "LEAD"})
 # Functions of the type of their first argument that has columns of its own.
 _SAME_TYPE = frozenset(
     {
@@ -93,7 +95,10 @@ class ExpressionReader:
                 if tree.path(window):
                     window = (windows or {}).get(tree.path(window)[-1], ABSENT)
                 pending.extend((part, How.EXPRESSION) for part in self._window(window, windows or {}))
-                pending.append((tree.child(node, 0), how))
+                function = tree.child(node, 0)
+                called = tree.kind(function) == "OTHER_FUNCTION" and tree.name(function).upper()
+                # Any other function there is an aggregate function, be it an unknown user-defined one.
+                pending.append((function, How.AGGREGATE if called and called not in _OF_A_ROW else how))
             elif kind == "DOT" and (name := tree.path(tree.child(node, 1))):
                 row = self.origin(tree.child(node, 0), scope, queries, keys=keys, windows=windows)
                 found.append(through(field_of(row, name[-1]), how))

@@ -1,8 +1,8 @@
 """Table functions: the columns that they return. Pure.
 
-Sources: Flink's "Windowing table-valued functions", "Model Inference", "Vector Search" and "Process Table
-Functions"; Confluent's "AI Model Inference and Machine Learning Functions". The columns of any other function
-are declared in no text.
+Sources: Flink's "Windowing table-valued functions", "Model Inference", "Vector Search", "Process Table
+Functions" and "Changelog Conversion"; Confluent's "AI Model Inference and Machine Learning Functions". The
+columns of any other function are declared in no text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.lineage.columns import How
-from lineage_bridge_dagster.sql.columns.origins import Origin, merged, partly, through, unknown
+from lineage_bridge_dagster.sql.columns.origins import CONSTANT, Origin, merged, partly, through, unknown
 from lineage_bridge_dagster.sql.columns.relations import (
     KnownColumn,
     Relation,
@@ -20,7 +20,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
     shown,
 )
 from lineage_bridge_dagster.sql.columns.scopes import FromClause, QueryScope
-from lineage_bridge_dagster.sql.columns.types import SqlType
+from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
@@ -36,6 +36,10 @@ _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 _MODEL_FUNCTIONS = frozenset({"ML_PREDICT", "AI_COMPLETE", "AI_EMBEDDING"})
 # Functions that return one column of found rows, from an external table.
 _EXTERNAL_SEARCHES = frozenset({"VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"})
+# What AI_RUN_AGENT returns for a prompt.
+_AGENT_COLUMNS = ("status", "response")
+# Between an updating table and one of changes, which has a column for the kind of change.
+_TO_CHANGES, _FROM_CHANGES = "TO_CHANGELOG", "FROM_CHANGELOG"
 
 
 class Arguments:
@@ -86,11 +90,11 @@ class Arguments:
                 return path or tuple(parts)
         return ()
 
-    def values(self) -> list[int]:
-        """The arguments that are expressions."""
+    def values(self, start: int = 0) -> list[int]:
+        """The arguments that are expressions, from the one at a position on."""
         return [
             node
-            for _, node in self._values
+            for _, node in self._values[start:]
             if node != ABSENT
             and self.tree.kind(node) not in QUERIES | {"SET_SEMANTICS_TABLE", "MODEL"}
             and not self._is_descriptor(node)
@@ -122,6 +126,14 @@ def function_relation(arguments: Arguments, origin: Callable[[int], Origin], mod
         table = shown(arguments.tree.path(values[0])) if values else ""
         found = partly(through(query, How.EXPRESSION), f"it derives from the external table {table}, too")
         return (KnownColumn("search_results", found),)
+    if name == "AI_RUN_AGENT":
+        prompt = merged(origin(value) for value in arguments.values(1))
+        found = partly(
+            through(prompt, How.EXPRESSION), "it may also derive from what the agent's tools return"
+        )
+        return tuple(KnownColumn(column, found) for column in _AGENT_COLUMNS)
+    if name in (_TO_CHANGES, _FROM_CHANGES) and len(tables) == 1:
+        return _changelog(arguments, *tables[0], has_op=name == _TO_CHANGES)
     reason = f"the outputs of function {arguments.name} are not declared"
     if not tables:
         return opaque(reason)
@@ -159,7 +171,7 @@ def _process_table_function(
     arguments: Arguments, tables: list[tuple[FromClause, list[TablePath]]], reason: str
 ) -> Relation:
     """The columns that partition each table, what the function returns, then `rowtime` with ON_TIME."""
-    keys = [QueryScope(source).resolve(key[-1:]) for source, by in tables for key in by]
+    keys = [key for table in tables for key in _keys(*table)]
     time = arguments.descriptors("ON_TIME")
     rowtime: Relation = ()
     if time:
@@ -169,6 +181,23 @@ def _process_table_function(
         rowtime = (KnownColumn("rowtime", through(found, How.EXPRESSION)),)
     first = named((key, False) for key in keys)
     return (*first, UnknownColumns(origin=unknown(reason)), *rowtime)
+
+
+def _changelog(arguments: Arguments, source: FromClause, by: list[TablePath], *, has_op: bool) -> Relation:
+    """The columns that partition the table, the kind of change if the result has it, then the others."""
+    keys = _keys(source, by)
+    described = arguments.descriptors()
+    op = described[0][-1] if described else "op"
+    left_out = {key.name for key in keys} | (set() if has_op else {op})
+    rest = [
+        column for column in source.star if isinstance(column, UnknownColumns) or column.name not in left_out
+    ]
+    change = [KnownColumn(op, CONSTANT, type=SCALAR)] if has_op else []
+    return named((column, False) for column in (*keys, *change, *rest))
+
+
+def _keys(source: FromClause, by: list[TablePath]) -> list[KnownColumn]:
+    return [QueryScope(source).resolve(key[-1:]) for key in by]
 
 
 def _described(arguments: Arguments, source: FromClause) -> Origin:
