@@ -149,7 +149,7 @@ class Sample:
         hour: The number of the hour.
         database: Bytes of the database.
         memory: Memory of this process in MiB.
-        tick: CPU seconds of a tick, the median.
+        tick: CPU seconds of a tick while all APIs work, the median.
         pace: CPU seconds of some fixed work just then, which other work on the machine makes slower, too.
         states: Stored states.
         runs: Runs that are stored.
