@@ -24,6 +24,7 @@ from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLE
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.carry import carry_forward
+from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import NodeType
@@ -86,12 +87,23 @@ def complete(run_discovery: Discover) -> Discovery:
     return discovery
 
 
+#: The APIs whose failure leaves the scopes of all others complete, and those scopes that have another name.
+ONE_SCOPE = ("connect", "flink", "ksqldb", "ksqldbcm", "schema_registry", "tableflow")
+SCOPES = {
+    "tableflow": {"tableflow", "catalog_integrations"},
+    "ksqldbcm": {"ksqldb_clusters"},
+}
+#: What the coverage tells of a status; of any other, that the API failed.
+TOLD = {"401": Status.DENIED, "403": Status.DENIED, "half-page": Status.PARTIAL}
+
+
 @pytest.mark.parametrize(
     ("api", "status"),
     [
         *((api, "503") for api in APIS if api not in (GLUE, ALL, S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT)),
         *((api, "half-page") for api in ("cmk", "fcpm", "tableflow", "flink")),
         *(("connect", status) for status in ("401", "403", "404", "429", "garbage")),
+        *((api, status) for api in ("flink", "ksqldb", "schema_registry") for status in ("403", "garbage")),
         (ALL, "500"),
     ],
 )
@@ -101,7 +113,13 @@ def test_a_broken_api_is_reported_in_the_coverage_and_loses_nothing(
     broken = breaker.break_api(api, status)
     assert breaker.active() == [broken] == [Broken(api, status)]
     partial = run_discovery()
-    assert not partial.coverage.complete
+    incomplete = partial.coverage.incomplete
+    # While topics are not all known, connectors may lack some.
+    expected = {Status.PARTIAL} if api == "kafka" else set()
+    assert {report.status for report in incomplete} - expected == {TOLD.get(status, Status.FAILED)}
+    assert all(report.reason for report in incomplete)
+    if api in ONE_SCOPE and status != "half-page":
+        assert {report.scope.api for report in incomplete} == SCOPES.get(api, {api})
     carried = carry_forward(partial, complete)
     assert set(carried.graph.nodes) == set(complete.graph.nodes)
     assert set(carried.graph.edges) == set(complete.graph.edges)

@@ -253,39 +253,6 @@ def test_page_size_does_not_change_the_result(
     assert again.coverage.complete
 
 
-@pytest.mark.parametrize(
-    ("api", "scopes"),
-    [
-        ("connect", {"connect"}),
-        ("flink", {"flink"}),
-        ("tableflow", {"tableflow", "catalog_integrations"}),
-        ("schema_registry", {"schema_registry"}),
-        ("ksqldbcm", {"ksqldb_clusters"}),
-        ("ksqldb", {"ksqldb"}),
-    ],
-)
-@pytest.mark.parametrize(
-    ("fault", "status"),
-    [({"status": 500}, Status.FAILED), ({"status": 403}, Status.DENIED), ({"garbage": True}, Status.FAILED)],
-)
-def test_failing_api_is_reported_and_the_others_are_read(
-    emulator: ConfluentEmulator,
-    parser: FlinkSqlParser,
-    discovery: Discovery,
-    api: str,
-    scopes: set[str],
-    fault: dict[str, object],
-    status: Status,
-) -> None:
-    with emulator.fault(api=api, **fault):
-        partial = run_discovery(emulator, parser)
-    assert {report.scope.api for report in partial.coverage.incomplete} == scopes
-    assert {report.status for report in partial.coverage.incomplete} == {status}
-    assert all(report.reason for report in partial.coverage.incomplete)
-    topics = {n.node_id for n in discovery.graph.of_type(NodeType.KAFKA_TOPIC)}
-    assert {n.node_id for n in partial.graph.of_type(NodeType.KAFKA_TOPIC)} >= topics
-
-
 def test_failure_of_a_later_page_makes_the_scope_partial(
     emulator: ConfluentEmulator, parser: FlinkSqlParser
 ) -> None:
