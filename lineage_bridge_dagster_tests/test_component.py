@@ -19,6 +19,7 @@ from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.names import AssetNames
+from lineage_bridge_dagster_tests.assets.location import failure_of
 from lineage_bridge_dagster_tests.assets.world import EAST, World, many, world
 from lineage_bridge_dagster_tests.project import load
 
@@ -158,11 +159,9 @@ def test_jobs_fail_and_name_the_one_to_run_first(instance: DagsterInstance, job:
             raise_on_error=False,
         )
     )
-    (failed,) = [event.step_failure_data for event in run.all_events if event.is_step_failure]
-    assert failed.user_failure_data is not None
-    assert failed.user_failure_data.description is not None
-    assert "no discovery is stored yet" in failed.user_failure_data.description
-    assert "dg launch --job refresh" in failed.user_failure_data.description
+    failure = failure_of(run)
+    assert "no discovery is stored yet" in failure
+    assert "dg launch --job refresh" in failure
 
 
 def test_a_discovery_without_topics_says_where_to_look(instance: DagsterInstance) -> None:
@@ -170,6 +169,4 @@ def test_a_discovery_without_topics_says_where_to_look(instance: DagsterInstance
     run = (
         load().get_job_def("materialize_lineage").execute_in_process(instance=instance, raise_on_error=False)
     )
-    (failed,) = [event.step_failure_data for event in run.all_events if event.is_step_failure]
-    assert failed.user_failure_data is not None
-    assert "confluent.environments" in (failed.user_failure_data.description or "")
+    assert "confluent.environments" in failure_of(run)

@@ -112,6 +112,12 @@ class Location:
         return {parent.to_user_string() for parent in node.parent_keys}
 
 
+def failure_of(result: ExecuteInProcessResult) -> str:
+    """Return the description of a run's first failure; one that is not ours has none, and shows itself."""
+    data = next(event.step_failure_data for event in result.all_events if event.is_step_failure)
+    return str(data.user_failure_data.description if data.user_failure_data else data.error)
+
+
 def freshness_checks(definitions: Definitions) -> JobDefinition:
     """Return the job that the freshness schedule runs: the check of every table, as a run selects it."""
     checks = definitions.get_repository_def().asset_graph.asset_check_keys

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster_tests.assets.location import Location
+from lineage_bridge_dagster_tests.assets.location import Location, failure_of
 from lineage_bridge_dagster_tests.assets.world import many
 
 Build = Callable[..., Location]
@@ -26,8 +26,7 @@ def test_a_failed_computation_of_chains_is_not_repeated_in_the_run(
     built.spark.error = LineageBridgeError("No warehouse.", hint="Set LINEAGE_BRIDGE_CATALOG_WAREHOUSE.")
     result = built.materialize(instance, job="materialize_lineage")
     assert len(built.spark.writes) == 1
-    failures = [e.event_specific_data for e in result.all_events if e.is_step_failure]
-    assert "LINEAGE_BRIDGE_CATALOG_WAREHOUSE" in failures[0].user_failure_data.description
+    assert "LINEAGE_BRIDGE_CATALOG_WAREHOUSE" in failure_of(result)
 
 
 def test_lineage_tables_in_a_read_only_catalog_fail_before_spark_starts(
@@ -39,5 +38,4 @@ def test_lineage_tables_in_a_read_only_catalog_fail_before_spark_starts(
     monkeypatch.setattr(type(built.spark), "spark_session", property(lambda _: pytest.fail("Spark started")))
     result = built.materialize(instance, job="materialize_lineage")
     assert not built.spark.writes
-    failures = [e.event_specific_data for e in result.all_events if e.is_step_failure]
-    assert "spark.lineage_catalog" in failures[0].user_failure_data.description
+    assert "spark.lineage_catalog" in failure_of(result)

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.assets import bundles
 from lineage_bridge_dagster.assets.tables import parameter_diff
 from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables, failure_of, latest
 from lineage_bridge_dagster_tests.assets.world import EAST, many, world
 
 Build = Callable[..., Location]
@@ -68,9 +68,9 @@ def test_a_failure_names_failed_tables_and_the_others_are_materialized(
     keys = [f"glue/{EAST}/{name}" for name in ("o.v1", "o-v1", "o_v1", "customers", "orders")]
     result = built.materialize(instance, *keys)
     assert not result.success
-    failure = next(e for e in result.all_events if e.is_step_failure).event_specific_data
-    assert "lkc-east1.customers (failed)" in failure.user_failure_data.description
-    assert "lkc-east1.orders (refused)" in failure.user_failure_data.description
+    failure = failure_of(result)
+    assert "lkc-east1.customers (failed)" in failure
+    assert "lkc-east1.orders (refused)" in failure
     for name in ("o.v1", "o-v1", "o_v1"):
         assert latest(instance, f"glue/{EAST}/{name}"), name
     assert latest(instance, f"glue/{EAST}/customers") is None
@@ -99,8 +99,7 @@ def test_tables_of_several_groups_in_one_run_are_computed_and_listed_once(
 def test_a_missing_region_fails_with_the_variable_to_set(location: Build, instance: DagsterInstance) -> None:
     built = location(world(), LineageBridgeComponent(aws={}))
     result = built.materialize(instance, f"glue/{EAST}/o.v1")
-    failure = next(e for e in result.all_events if e.is_step_failure).event_specific_data
-    assert "LINEAGE_BRIDGE_AWS_REGION" in failure.user_failure_data.description
+    assert "LINEAGE_BRIDGE_AWS_REGION" in failure_of(result)
 
 
 def test_access_denied_names_the_iam_action(
@@ -110,8 +109,7 @@ def test_access_denied_names_the_iam_action(
     create_tables(glue, w)
     strict_aws.fail("UpdateTable", "AccessDeniedException", times=-1)
     result = location(w).materialize(instance, f"glue/{EAST}/o.v1")
-    failure = next(e for e in result.all_events if e.is_step_failure).event_specific_data
-    assert "glue:UpdateTable" in failure.user_failure_data.description
+    assert "glue:UpdateTable" in failure_of(result)
 
 
 def test_the_diff_escapes_markdown() -> None:

@@ -9,7 +9,7 @@ import pytest
 from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult
 
 from lineage_bridge_dagster.lineage.coverage import Status
-from lineage_bridge_dagster_tests.assets.location import Location
+from lineage_bridge_dagster_tests.assets.location import Location, failure_of
 from lineage_bridge_dagster_tests.assets.world import EAST, World
 
 Build = Callable[..., Location]
@@ -37,11 +37,6 @@ def run(built: Location, instance: DagsterInstance, *changes: Any, **config: Any
     )
 
 
-def failure(result: ExecuteInProcessResult) -> str:
-    data = next(event for event in result.all_events if event.is_step_failure).event_specific_data
-    return str(data.user_failure_data.description)  # type: ignore[union-attr]
-
-
 def test_report_is_metadata_of_the_run_and_of_the_changed_asset(
     location: Build, instance: DagsterInstance
 ) -> None:
@@ -62,7 +57,7 @@ def test_report_is_metadata_of_the_run_and_of_the_changed_asset(
 def test_run_fails_from_the_chosen_verdict_on(location: Build, instance: DagsterInstance) -> None:
     built = location(orders())
     result = run(built, instance, DROP, fail_on="loses_data")
-    assert "1 breaks, 2 lose data: statement cleaning" in failure(result)
+    assert "1 breaks, 2 lose data: statement cleaning" in failure_of(result)
     assert run(built, instance, DROP).success
 
 
@@ -74,7 +69,7 @@ def test_run_that_may_fail_fails_over_an_api_that_was_not_read(
     w.report("connect", EAST, Status.DENIED, "403")
     built = location(w)
     change = {**DROP, "name": "unread"}
-    assert "connect:env-abc123:lkc-east1 was not read completely" in failure(
+    assert "connect:env-abc123:lkc-east1 was not read completely" in failure_of(
         run(built, instance, change, fail_on="breaks")
     )
     assert run(built, instance, change).success
@@ -91,4 +86,4 @@ def test_run_that_may_fail_fails_over_an_api_that_was_not_read(
 def test_wrong_input_says_what_to_write(
     location: Build, instance: DagsterInstance, changes: list[Any], fail_on: str, message: str
 ) -> None:
-    assert message in failure(run(location(orders()), instance, *changes, fail_on=fail_on))
+    assert message in failure_of(run(location(orders()), instance, *changes, fail_on=fail_on))

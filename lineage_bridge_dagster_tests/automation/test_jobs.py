@@ -24,7 +24,7 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Note, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster_tests.assets.location import Location, create_tables
+from lineage_bridge_dagster_tests.assets.location import Location, create_tables, failure_of
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, WEST, many, world
 from lineage_bridge_dagster_tests.openlineage.collector import collecting, configure_nothing
 
@@ -42,11 +42,6 @@ def run(location: Location, instance: DagsterInstance, job: str, **config: Any) 
     return location.definitions.resolve_job_def(job).execute_in_process(
         instance=instance, run_config=run_config, raise_on_error=False
     )
-
-
-def failure_of(result: ExecuteInProcessResult) -> str:
-    data = next(event for event in result.all_events if event.is_step_failure).event_specific_data
-    return str(data.user_failure_data.description)  # type: ignore[union-attr]
 
 
 def test_push_counts_outcomes_and_materializes_the_assets(

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.component import LineageBridgeComponent
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import iceberg_tables, upkeep
 from lineage_bridge_dagster.spark.upkeep import Upkeep
-from lineage_bridge_dagster_tests.assets.location import Location
+from lineage_bridge_dagster_tests.assets.location import Location, failure_of
 from lineage_bridge_dagster_tests.assets.world import REGION, many
 from lineage_bridge_dagster_tests.automation.played_runs import GONE, THEIRS, PlayedRuns
 from lineage_bridge_dagster_tests.played_upkeep import Play, player
@@ -70,11 +70,9 @@ def test_table_that_fails_stops_no_other_and_is_named(
     result = run(location(many(1)), instance)
     assert not result.success
     assert len(asked) == 3
-    (event,) = (each for each in result.all_events if each.is_step_failure)
-    failure = event.step_failure_data.user_failure_data
-    assert failure is not None
-    assert "1 of 4 lineage tables not looked after: glue.lineage_bridge.nodes" in str(failure.description)
-    assert "Allow it." in str(failure.description)
+    failure = failure_of(result)
+    assert "1 of 4 lineage tables not looked after: glue.lineage_bridge.nodes" in failure
+    assert "Allow it." in failure
 
 
 def test_old_runs_are_deleted_first_if_that_is_configured(

@@ -12,6 +12,7 @@ from dagster import AssetCheckKey, AssetKey, RunConfig
 
 from lineage_bridge_dagster.collector.assets import upload as upload_module
 from lineage_bridge_dagster.collector.assets.upload import ApprovalConfig
+from lineage_bridge_dagster_tests.assets.location import failure_of
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.collector.assets.conftest import (
     DAYS,
@@ -55,13 +56,6 @@ def names(folder: Path) -> set[str]:
 
 def approval(**fields: str) -> RunConfig:
     return RunConfig(ops={"collector__acme__approval": ApprovalConfig(**fields)})
-
-
-def failure(result: Any) -> str:
-    (event,) = [event for event in result.all_events if event.is_step_failure]
-    data = event.step_failure_data
-    # An error without a description is none that we raise: a failed assertion then shows all of it.
-    return str(data.user_failure_data.description if data.user_failure_data else data.error)
 
 
 def check(loaded: Location) -> str:
@@ -141,7 +135,7 @@ def upload_alone(loaded: Location, *, ok: bool) -> Any:
 
 
 def test_upload_without_an_approval_is_refused(extracted: Location, landing: Path) -> None:
-    assert "Nobody has approved" in failure(upload_alone(extracted, ok=False))
+    assert "Nobody has approved" in failure_of(upload_alone(extracted, ok=False))
     assert (names(landing), extracted.mark()) == (set(), None)
 
 
@@ -152,7 +146,7 @@ def test_upload_is_refused_when_the_day_was_extracted_again_since_its_approval(
     before, mark = names(landing), extracted.mark()
     extracted.run()
     assert check(extracted) == "waits"
-    assert "is for an earlier extract" in failure(upload_alone(extracted, ok=False))
+    assert "is for an earlier extract" in failure_of(upload_alone(extracted, ok=False))
     assert (names(landing), extracted.mark()) == (before, mark)
 
 
@@ -160,10 +154,10 @@ def test_approval_is_refused_for_files_that_were_changed_or_are_not_those_that_w
     extracted: Location, landing: Path, tmp_path: Path
 ) -> None:
     other = extracted.run(job=APPROVE, ok=False, run_config=approval(manifest_sha256="0" * 64))
-    assert "not the one that was looked at" in failure(other)
+    assert "not the one that was looked at" in failure_of(other)
     tables = next((tmp_path / "files").glob("acme_tables_*.csv"))
     tables.write_text(tables.read_text() + "more\r\n")
-    assert "is not what the extract wrote" in failure(extracted.run(job=APPROVE, ok=False))
+    assert "is not what the extract wrote" in failure_of(extracted.run(job=APPROVE, ok=False))
     assert names(landing) == set()
 
 
@@ -174,7 +168,7 @@ def test_file_that_was_changed_after_its_approval_is_not_uploaded(
     extracted.run(job="__ASSET_JOB", asset_selection=[key])
     manifest = next((tmp_path / "files").glob("acme_manifest_*.json"))
     manifest.write_text(manifest.read_text() + " ")
-    assert "its SHA-256 differs" in failure(upload_alone(extracted, ok=False))
+    assert "its SHA-256 differs" in failure_of(upload_alone(extracted, ok=False))
     assert (names(landing), extracted.mark()) == (set(), None)
 
 
@@ -184,13 +178,13 @@ def test_run_that_extracts_does_not_approve_its_own_files(
     """As with "Materialize all" in the UI."""
     catalog.create("orders", "sales")
     with location(approves) as loaded:
-        assert "Nobody has looked at the files" in failure(loaded.run(job="__ASSET_JOB", ok=False))
+        assert "Nobody has looked at the files" in failure_of(loaded.run(job="__ASSET_JOB", ok=False))
         assert names(landing) == set()
 
 
 @pytest.mark.parametrize("tag", ["dagster/schedule_name", "dagster/sensor_name"])
 def test_only_a_person_approves(extracted: Location, tag: str) -> None:
-    assert "only a person approves" in failure(extracted.run(job=APPROVE, ok=False, tags={tag: "nightly"}))
+    assert "only a person approves" in failure_of(extracted.run(job=APPROVE, ok=False, tags={tag: "nightly"}))
 
 
 def test_older_day_that_is_approved_later_does_not_move_the_mark_back(
@@ -211,4 +205,4 @@ def test_day_without_an_extract_says_which_job_to_run(
     location: MakeLocation, approves: dict[str, Any]
 ) -> None:
     with location(approves) as loaded:
-        assert "Run the job collect_acme" in failure(loaded.run(job=APPROVE, ok=False))
+        assert "Run the job collect_acme" in failure_of(loaded.run(job=APPROVE, ok=False))
