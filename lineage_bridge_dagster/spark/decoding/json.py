@@ -70,7 +70,11 @@ class JsonFormat(Format):
         text, node = body.cast("string"), quick_node(self._nodes[schemas[0].id])
         written = with_integers(text) if _may_be_rewritten(node) else text
         read = F.when(_is_readable(text, number, schemas), read_json(written, node))
-        return Quick(read, lambda parsed: certain_value(parsed, text, node))
+        return Quick(
+            read,
+            lambda parsed: F.get(parsed[ROOT], F.lit(0)),
+            lambda parsed, value: certain_value(parsed, value, text, node),
+        )
 
     def parsed(
         self,

@@ -15,7 +15,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode, Property
-from lineage_bridge_dagster.spark.decoding.json_values import ROOT, has_kind, is_whole, merged, value_of
+from lineage_bridge_dagster.spark.decoding.json_values import has_kind, is_whole, merged, value_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -97,18 +97,18 @@ def has_points(text: Column) -> Column:
     return text.contains(".0")
 
 
-def certain_value(parsed: Column, text: Column, node: JsonNode) -> Column:
+def certain_value(parsed: Column, value: Column, text: Column, node: JsonNode) -> Column:
     """The value; null where it is absent or in doubt.
 
     Args:
         parsed: what `read_json` returns for a text.
+        value: the value in it, as it was read.
         text: the text.
         node: a `quick_node`.
     """
     from pyspark.sql import functions as F
 
-    value = F.get(parsed[ROOT], F.lit(0))
-    certain = F.coalesce(is_whole(parsed, node), F.lit(False))
+    certain = F.coalesce(is_whole(parsed, node, value), F.lit(False))
     if found := list(_texts(value, node)):
         names = "|".join(sorted({re.escape(name) for name, _ in found}))
         other = rf'"(?:{names})"\s*+:\s*+[^\s"n]|\\u'

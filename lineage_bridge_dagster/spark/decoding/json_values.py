@@ -56,11 +56,17 @@ def has_kind(node: JsonNode, kinds: Sequence[JsonKind]) -> bool:
     return node.kind in kinds or any(has_kind(each, kinds) for each in node.nodes())
 
 
-def is_whole(parsed: Column, node: JsonNode) -> Column:
-    """Whether there is one value, which is of the schema."""
+def is_whole(parsed: Column, node: JsonNode, value: Column | None = None) -> Column:
+    """Whether there is one value, which is of the schema.
+
+    Args:
+        parsed: what `read_json` returns.
+        node: what the schema says.
+        value: the value in it, if it is computed already.
+    """
     from pyspark.sql import functions as F
 
-    value = F.get(parsed[ROOT], F.lit(0))
+    value = F.get(parsed[ROOT], F.lit(0)) if value is None else value
     whole = parsed[CORRUPT].isNull() & (F.size(parsed[ROOT]) == 2)
     if not node.nullable:
         whole = whole & value.isNotNull()

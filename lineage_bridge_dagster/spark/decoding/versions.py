@@ -23,11 +23,13 @@ class Quick:
 
     Attributes:
         column: what is read.
-        certain: makes of that column the value where there is no doubt, else null.
+        value: finds the value in that column.
+        certain: makes of both the value of the schema where there is no doubt, else null.
     """
 
     column: Column
-    certain: Callable[[Column], Column]
+    value: Callable[[Column], Column]
+    certain: Callable[[Column, Column], Column]
 
 
 class Format(Protocol):
@@ -97,11 +99,15 @@ class VersionedDecoder(SubjectDecoder):
             if (found := self._format.quick(body, number, schemas)) is not None
         }
         readings = {f"{name}_quick": F.when(once, found.column) for name, found in quick.items()}
-        values = {
-            f"{name}_certain": F.when(once, found.certain(F.col(f"{name}_quick")))
+        found_in = {
+            f"{name}_value": F.when(once, found.value(F.col(f"{name}_quick")))
             for name, found in quick.items()
         }
-        frame = frame.withColumns(readings).withColumns(values) if quick else frame
+        values = {
+            f"{name}_certain": F.when(once, found.certain(F.col(f"{name}_quick"), F.col(f"{name}_value")))
+            for name, found in quick.items()
+        }
+        frame = frame.withColumns(readings).withColumns(found_in).withColumns(values) if quick else frame
         parsed = {}
         for shape, schemas in shapes.items():
             name = names[shape]
@@ -133,4 +139,4 @@ class VersionedDecoder(SubjectDecoder):
             result = F.when(ours & is_whole, value).otherwise(result)
             error = F.when(ours & ~is_whole, problem).otherwise(error)
         frame = frame.withColumns({f"_{side}": result, f"_{side}_error": error})
-        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values(), *readings, *values)
+        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values(), *readings, *found_in, *values)
