@@ -218,7 +218,7 @@ def _delete_file(instance: DagsterInstance, run_id: str) -> None:
 
 
 def _delete_unused_snapshots(instance: DagsterInstance) -> int:
-    """Delete the descriptions of jobs and plans that no run has, nor a job of which a run's job is a part.
+    """Delete the snapshots of jobs and plans that no run uses, itself or as the parent of its job's snapshot.
 
     A snapshot is stored before its run, so one that is stored from now on stays. A run that begins right now
     with a snapshot that no run has had for so long fails, and its sensor or schedule tries again.

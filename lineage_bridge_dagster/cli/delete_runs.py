@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from lineage_bridge_dagster.cli.dagster_home import dagster_home
 from lineage_bridge_dagster.cli.output import err
-from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from lineage_bridge_dagster.automation.run_retention import RetentionReport
@@ -57,17 +55,12 @@ def delete_runs(days: float, dry_run: bool, jobs: Sequence[str], all_jobs: bool)
 
     if jobs and all_jobs:
         raise click.UsageError("Give either --job or --all-jobs.")
-    home = Path(os.environ.get("DAGSTER_HOME") or "")
-    if not os.environ.get("DAGSTER_HOME") or not home.is_dir():
-        raise ConfigurationError(
-            "DAGSTER_HOME names no folder.", hint="Set it to the folder of the deployment's dagster.yaml."
-        )
 
     def progress(report: RetentionReport) -> None:
         err.print(retention_sentence(report, dry_run=dry_run), markup=False)
 
     retention = RunRetention(days, None if all_jobs else frozenset(jobs or AssetNames().jobs))
-    with DagsterInstance.from_config(str(home)) as instance:
+    with DagsterInstance.from_config(str(dagster_home())) as instance:
         report = delete_old_runs(instance, retention, dry_run=dry_run, progress=progress)
     click.echo(retention_sentence(report, dry_run=dry_run))
     for job, count in sorted(report.deleted.items()):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import click
 
+from lineage_bridge_dagster.cli.dagster_home import dagster_home
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, color
-from lineage_bridge_dagster.errors import ConfigurationError
 
 
 @click.command()
@@ -47,12 +44,7 @@ def migrate(dry_run: bool, to_this_version: bool, namespace: str) -> None:
     from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
     from lineage_bridge_dagster.spark.session import SparkResource
 
-    home = Path(os.environ.get("DAGSTER_HOME") or "")
-    if not os.environ.get("DAGSTER_HOME") or not home.is_dir():
-        raise ConfigurationError(
-            "DAGSTER_HOME names no folder.", hint="Set it to the folder of the deployment's dagster.yaml."
-        )
-    with DagsterInstance.from_config(str(home)) as instance:
+    with DagsterInstance.from_config(str(dagster_home())) as instance:
         found = [
             *stored_states(instance, go_back=to_this_version, dry_run=dry_run or not to_this_version),
             *stored_cursors(instance),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
 from lineage_bridge_dagster.lineage.model import FLOW_EDGES, Edge, EdgeType, Graph, Node
+from lineage_bridge_dagster.lineage.upstream import reachable
 
 _SEEN = {"first_seen", "last_seen"}
 #: What two nodes, or two edges, are compared by.
@@ -41,19 +42,8 @@ def dependent(graph: Graph, node_ids: Iterable[str]) -> set[str]:
         if kind != EdgeType.HAS_SCHEMA:
             sources.setdefault(dst_id, []).append(src_id)
             targets.setdefault(src_id, []).append(dst_id)
-    return _reached(_reached(given, targets), sources)
-
-
-def _reached(node_ids: Iterable[str], index: Mapping[str, Sequence[str]]) -> set[str]:
-    """The ids that an index leads to from these, however many steps away, with these."""
-    found = {*node_ids}
-    stack = [*found]
-    while stack:
-        for node_id in index.get(stack.pop(), ()):
-            if node_id not in found:
-                found.add(node_id)
-                stack.append(node_id)
-    return found
+    below = reachable(given, lambda node_id: targets.get(node_id, ()))
+    return reachable(below, lambda node_id: sources.get(node_id, ()))
 
 
 def _changed(before: dict[Any, Any], after: dict[Any, Any], fields: attrgetter[Any]) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lineage_bridge_dagster.lineage.cycles import components
-from lineage_bridge_dagster.lineage.upstream import Place, Port, node_of
+from lineage_bridge_dagster.lineage.upstream import Place, Port, node_of, reachable
 
 
 class OutlineRow(NamedTuple):
@@ -141,14 +141,9 @@ def _output(place: Place) -> str:
 
 def _starts_of_cycles(targets: Sequence[Sequence[int]], starts: Iterable[int]) -> list[int]:
     """The farthest place of each cycle that no start leads to and nothing else feeds."""
-    reached = set(starts)
-    stack = list(reached)
-    while stack:
-        new = set(targets[stack.pop()]) - reached
-        reached |= new
-        stack += new
+    led_to = reachable(starts, targets.__getitem__)
     # Such a cycle may lead to what a start leads to as well.
-    rest = {place: set(targets[place]) - reached for place in range(len(targets)) if place not in reached}
+    rest = {place: set(targets[place]) - led_to for place in range(len(targets)) if place not in led_to}
     cycles = list(components(rest))
     cycle_of = {place: number for number, cycle in enumerate(cycles) for place in cycle}
     fed = {cycle_of[below] for above in rest for below in rest[above] if cycle_of[above] != cycle_of[below]}

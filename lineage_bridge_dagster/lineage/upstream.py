@@ -112,6 +112,17 @@ def walk(start: T, upstream: Callable[[T], Iterable[T]]) -> dict[T, int]:
     return distances
 
 
+def reachable(starts: Iterable[T], further: Callable[[T], Iterable[T]]) -> set[T]:
+    """All places that some places lead to, however many steps away, with these."""
+    found = {*starts}
+    stack = [*found]
+    while stack:
+        new = {*further(stack.pop())} - found
+        found |= new
+        stack += new
+    return found
+
+
 def by_node(distances: Mapping[Place, int], start: str) -> dict[str, int]:
     """Map the nodes of the places that a walk has reached, except `start`, to their shortest distances."""
     nearest: dict[str, int] = {}

@@ -41,8 +41,8 @@ class JsonKind(StrEnum):
     ARRAY = "array"
     #: One of several; the column is a row of alternatives.
     UNION = "union"
-    #: Such a row of objects, whose properties of one name are the same, and of simple values. Each is told by
-    #: what was read at once; they are kinds of a reading, and no schema's.
+    #: A union that one reading decides: of objects in which properties of the same name have the same type,
+    #: and of simple values. Only a reading has nodes of these kinds, never a schema.
     OBJECTS = "objects"
     SIMPLE = "simple"
     #: Anything; the column is its JSON text.

@@ -18,7 +18,7 @@ from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ConnectorNode, GlueTableNode
 from lineage_bridge_dagster.lineage.unknowns import Unknown, unknowns_of
-from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of
+from lineage_bridge_dagster.lineage.upstream import Place, UpstreamIndex, node_of, reachable
 from lineage_bridge_dagster.lineage.writers import is_inferred
 
 #: The kinds of node that read inputs and write outputs.
@@ -105,13 +105,8 @@ class GraphView:
     @cached_property
     def doubtful(self) -> frozenset[str]:
         """The ids of everything downstream of an open output, and of these outputs."""
-        found = set(self.open_outputs)
-        stack = list(found)
-        while stack:
-            reached = set(self.downstream.direct.get(stack.pop(), ())) - found
-            found |= reached
-            stack.extend(reached)
-        return frozenset(found)
+        direct = self.downstream.direct
+        return frozenset(reachable(self.open_outputs, lambda node_id: direct.get(node_id, ())))
 
     def sources(self, node: Node) -> list[Node]:
         """The direct sources of a node's data."""

@@ -82,8 +82,8 @@ class LoadInstance:
     """The topics of an instance and how they are loaded.
 
     Attributes:
-        open_loaders: prepares to open loaders in a run: resolves the cluster, starts Spark. It is told the
-            topics of a run that ends when it has loaded what waits in them.
+        open_loaders: prepares to open loaders in a run: resolves the cluster and starts Spark. It takes the
+            topics of a run that ends once it has loaded the records that wait in them; else none.
     """
 
     names: LoadNames

@@ -31,10 +31,10 @@ from lineage_bridge_dagster.spark.decoding.json_quick import (
 )
 from lineage_bridge_dagster.spark.decoding.json_values import (
     CORRUPT,
-    ROOT,
     has_kind,
     is_whole,
     read_json,
+    value_in,
     value_of,
 )
 from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS
@@ -72,7 +72,7 @@ class JsonFormat(Format):
         read = F.when(_is_readable(text, number, schemas), read_json(written, node))
         return Quick(
             read,
-            lambda parsed: F.get(parsed[ROOT], F.lit(0)),
+            value_in,
             lambda parsed, value: certain_value(parsed, value, text, node),
         )
 
@@ -99,9 +99,8 @@ class JsonFormat(Format):
 
     def value(self, parsed: Column, schema: RegisteredSchema) -> Column:
         """The value."""
-        from pyspark.sql import functions as F
 
-        return value_of(F.get(parsed[ROOT], F.lit(0)), self._nodes[schema.id])
+        return value_of(value_in(parsed), self._nodes[schema.id])
 
     def problem(self, parsed: Column, body: Column, number: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """The first property that has not the type that is due."""

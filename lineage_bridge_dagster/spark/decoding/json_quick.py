@@ -38,9 +38,9 @@ _POINTS = (
 
 
 def quick_node(node: JsonNode) -> JsonNode:
-    """A value whose strings may be the text of something else, and whose unions are told by what was read.
+    """The node for a first reading, in which a string may hold the text of another value.
 
-    What is in arrays and maps is as it was.
+    That reading also decides which alternative of a union a value is. Arrays and maps are not changed.
     """
     if node.kind is JsonKind.UNION:
         return _quick_union(node)
@@ -118,7 +118,7 @@ def certain_value(parsed: Column, value: Column, text: Column, node: JsonNode) -
 
 
 def _texts(value: Column, node: JsonNode) -> Iterator[tuple[str, Column]]:
-    """The strings that may be the text of something else, with the names of their properties."""
+    """The strings that may hold the text of another value, with the names of their properties."""
     if node.kind is JsonKind.OBJECTS:
         node = merged(node)
     for each in node.properties if node.kind is JsonKind.OBJECT else ():

@@ -51,6 +51,13 @@ def read_json(text: Column, node: JsonNode) -> Column:
     return F.from_json(F.concat(F.lit(f'{{"{ROOT}":['), text, F.lit(",null]}")), kind, _OPTIONS)
 
 
+def value_in(parsed: Column) -> Column:
+    """The value in what `read_json` returns."""
+    from pyspark.sql import functions as F
+
+    return F.get(parsed[ROOT], F.lit(0))
+
+
 def has_kind(node: JsonNode, kinds: Sequence[JsonKind]) -> bool:
     """Whether a node or one at any level below it is of some kinds."""
     return node.kind in kinds or any(has_kind(each, kinds) for each in node.nodes())
@@ -66,7 +73,7 @@ def is_whole(parsed: Column, node: JsonNode, value: Column | None = None) -> Col
     """
     from pyspark.sql import functions as F
 
-    value = F.get(parsed[ROOT], F.lit(0)) if value is None else value
+    value = value_in(parsed) if value is None else value
     whole = parsed[CORRUPT].isNull() & (F.size(parsed[ROOT]) == 2)
     if not node.nullable:
         whole = whole & value.isNotNull()
@@ -308,7 +315,7 @@ def _alternatives(raw: Column, text: Column, node: JsonNode) -> list[tuple[Colum
             if inner.required:
                 match = match & F.try_variant_get(raw, path_of(inner.name), "variant").isNotNull()
         match = F.coalesce(match & is_whole(parsed, each.node), F.lit(False))
-        found[each.name] = match & ~taken, value_of(F.get(parsed[ROOT], F.lit(0)), each.node)
+        found[each.name] = match & ~taken, value_of(value_in(parsed), each.node)
         taken = taken | match
     return [found[each.name] for each in node.properties]
 

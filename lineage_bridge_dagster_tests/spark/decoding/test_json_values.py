@@ -265,7 +265,7 @@ CARD = {
 }
 IBAN = {**of(number=STRING, days=INTEGER, by=of(n=STRING)), "required": ["number"], "title": "iban"}
 NOTE = {**of(note={"type": ["null", "string"]}), "required": ["note"], "title": "note"}
-#: Unions that are told by what was read at once, and some that are not.
+#: Unions that the first reading decides, and some that it does not.
 UNIONS = of(
     pay={"oneOf": [IBAN, CARD]}, opt={"oneOf": [NULL, CARD, NOTE]}, row=of(pay={"anyOf": [CARD, IBAN]}),
     id={"oneOf": [STRING, INTEGER, {"type": "boolean"}]}, x={"oneOf": [NUMBER, STRING]},
