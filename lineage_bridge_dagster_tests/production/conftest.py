@@ -20,7 +20,7 @@ from dagster import DagsterInstance
 
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
-from lineage_bridge_dagster.embedded.production.deployment import WEBSERVER, Production
+from lineage_bridge_dagster.embedded.production.deployment import READ_ONLY_WEBSERVER, WEBSERVER, Production
 from lineage_bridge_dagster.embedded.production.postgres import _programs
 from lineage_bridge_dagster.embedded.stack import Stack
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -115,8 +115,9 @@ class Deployed:
         return ["/".join(node["assetKey"]["path"]) for node in nodes]
 
     def ticks(self) -> list[Mapping[str, Any]]:
-        """The sensor's last ticks, newest first."""
-        found = self.query(_TICKS, sensor=_SELECTOR)["sensorOrError"]["sensorState"]["ticks"]
+        """The sensor's last ticks, newest first; none while the webserver has no code server."""
+        sensor = self.query(_TICKS, sensor=_SELECTOR)["sensorOrError"]
+        found = sensor["sensorState"]["ticks"] if sensor else []
         return [tick for tick in found if tick["status"] != "STARTED"]
 
     def wait_for_tick(self, text: str, since: float) -> Mapping[str, Any]:
@@ -154,8 +155,11 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
             try:
                 with DagsterInstance.from_config(str(production.home)) as instance:
                     found = Deployed(production, instance, aws)
-                    found.store_newer()
-                    production.wait_until_ready()
+                    key = found.store_newer()
+                    for process in (WEBSERVER, READ_ONLY_WEBSERVER):
+                        production.wait_until_ready(process)
+                        found.wait_for_assets(key, process=process)
+                    eventually(lambda: found.ticks() or None, 240, "the sensor's first tick")
                     yield found
             finally:
                 # Nothing of them is to be kept, so they need not end in good order.
