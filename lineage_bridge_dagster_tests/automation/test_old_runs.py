@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from dagster import AssetCheckKey, DagsterInstance, DagsterRunStatus
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 from sqlalchemy import select
 
 from lineage_bridge_dagster.automation.old_runs import delete_old_runs
@@ -120,6 +121,24 @@ def test_run_that_an_unfinished_run_repeats_stays(instance: DagsterInstance) -> 
     )
     assert delete_old_runs(instance, OWN, now=LATER).kept[Kept.ORIGIN] == 1
     assert runs.left == {"first", "third"}
+
+
+def test_newest_run_of_each_partition_stays_and_all_of_a_backfill_that_goes_on(
+    instance: DagsterInstance,
+) -> None:
+    runs = PlayedRuns(instance)
+    backfill = PartitionBackfill("b", BulkActionStatus.REQUESTED, False, {}, time.time())
+    instance.add_backfill(backfill)
+    for partition in ("monday", "tuesday"):
+        for number in (1, 2, 3):
+            tags = {"dagster/partition": partition, **({"dagster/backfill": "b"} if number == 1 else {})}
+            runs.work(f"{partition} {number}", tags=tags)
+    report = delete_old_runs(instance, OWN, now=LATER)
+    assert (report.deleted, report.kept) == ({REFRESH: 2}, {Kept.NEWEST: 2, Kept.BACKFILL: 2})
+    assert runs.left == {"monday 1", "monday 3", "tuesday 1", "tuesday 3"}
+    instance.update_backfill(backfill.with_status(BulkActionStatus.COMPLETED_SUCCESS))
+    delete_old_runs(instance, OWN, now=LATER)
+    assert runs.left == {"monday 3", "tuesday 3"}
 
 
 def test_snapshots_go_with_the_last_run_that_has_them(instance: DagsterInstance) -> None:

@@ -30,16 +30,20 @@ query($key: AssetKeyInput!, $run: ID!) {
 def test_assets_page_shows_the_last_materialization_and_its_metadata_after_old_runs_are_gone(
     deployed: Deployed,
 ) -> None:
-    runs = played_runs.play(deployed.instance)
-    env = {"DAGSTER_HOME": str(deployed.production.home)}
-    told = CliRunner().invoke(main, ["delete-runs", "--older-than", "1", "--dry-run"], env=env)
-    assert (told.exit_code, told.stdout) == (0, "0 old runs would be deleted\n"), told.output
-    assert runs.left == set(runs.ids)
-    delete_old_runs(
-        deployed.instance, RunRetention(30, frozenset({LINEAGE, REFRESH})), now=time.time() + 40 * 86_400
-    )
-    assert set(runs.ids) - runs.left == OLD
-    assert runs.left >= NEEDED
+    production = deployed.production
+    with production.instance() as instance:
+        runs = played_runs.play(instance)
+        # What a run prints is stored in S3.
+        assert all(production.log_objects(run_id) for run_id in runs.ids.values())
+        told = CliRunner().invoke(main, ["delete-runs", "--older-than", "1", "--dry-run"])
+        assert (told.exit_code, told.stdout) == (0, "0 old runs would be deleted\n"), told.output
+        assert runs.left == set(runs.ids)
+        retention = RunRetention(30, frozenset({LINEAGE, REFRESH}))
+        report = delete_old_runs(instance, retention, now=time.time() + 40 * 86_400)
+        assert report.logs_problem == ""
+        assert {name for name, run_id in runs.ids.items() if production.log_objects(run_id)} == runs.left
+        assert set(runs.ids) - runs.left == OLD
+        assert runs.left >= NEEDED
     last, key = runs.ids["orders 3"], {"path": list(ORDERS.path)}
     shown = deployed.query(_PAGE, key=key, run=last)
     rows = {"label": "rows", "intValue": 7}
