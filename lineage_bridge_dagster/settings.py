@@ -9,8 +9,7 @@ from functools import cache
 from pydantic import Field
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
-from lineage_bridge_dagster.catalogs.settings.catalog_groups import CatalogGroups
-from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import CatalogGroups, Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.groups import Given

@@ -20,7 +20,7 @@ _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 #: Modules that use the packages of an extra, by their paths below the package.
 USES = {
-    "azure": ["collector/landing/azure.py"],
+    "azure": ["collector/landing.py"],
     "collector": [
         "collector/extractor.py",
         "collector/masking.py",

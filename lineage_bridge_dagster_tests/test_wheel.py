@@ -102,7 +102,7 @@ def test_lineage_is_pushed_without_extras(
         (
             "azure",
             "the package azure",
-            "from lineage_bridge_dagster.collector.landing.azure import AzureLanding as A; A(None)",
+            "from lineage_bridge_dagster.collector.landing import AzureLanding as A; A(None)",
         ),
         (
             "collector",

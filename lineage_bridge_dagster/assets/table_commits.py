@@ -20,8 +20,7 @@ from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader, read_pages
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotReader, SnapshotState
-from lineage_bridge_dagster.catalogs.iceberg.states import read_states
-from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import Identifier, read_states
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Node

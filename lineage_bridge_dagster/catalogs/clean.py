@@ -19,8 +19,7 @@ from lineage_bridge_dagster.catalogs.every_catalog import every_catalog
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.catalogs.table_push import push_table
-from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
+from lineage_bridge_dagster.catalogs.table_push import ProgressCallback, TableRun, push_table
 from lineage_bridge_dagster.lineage.push_results import REMOVED, PushReport, PushStatus, TableResult
 
 if TYPE_CHECKING:

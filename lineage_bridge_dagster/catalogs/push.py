@@ -17,8 +17,7 @@ from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, Push
 from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, Refuse, Wanted
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.catalogs.table_push import push_table
-from lineage_bridge_dagster.catalogs.table_runs import ProgressCallback, TableRun
+from lineage_bridge_dagster.catalogs.table_push import ProgressCallback, TableRun, push_table
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import PREFIX

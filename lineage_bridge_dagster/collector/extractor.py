@@ -13,21 +13,25 @@ from typing import Any
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.collector.advice import advised
-from lineage_bridge_dagster.collector.connection import ConnectionCheck, check_region, connection_error
 from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
 from lineage_bridge_dagster.collector.identifiers import SeenFile
-from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader
+from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader, TagsRead, write_tags
 from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, SCHEMA_VERSION, Kind
-from lineage_bridge_dagster.collector.lineage_rows import lineage_rows
 from lineage_bridge_dagster.collector.mark_homes import marks_of
 from lineage_bridge_dagster.collector.marks import BEGINNING, FORMAT, Marks, checked
 from lineage_bridge_dagster.collector.masking import Masker
-from lineage_bridge_dagster.collector.progress import ExtractProgress
-from lineage_bridge_dagster.collector.reading import Region, list_databases, pages
-from lineage_bridge_dagster.collector.rows import Row, Source
+from lineage_bridge_dagster.collector.reading import (
+    ConnectionCheck,
+    ExtractProgress,
+    Region,
+    check_region,
+    connection_error,
+    list_databases,
+    pages,
+)
+from lineage_bridge_dagster.collector.rows import Row, Source, lineage_rows
 from lineage_bridge_dagster.collector.settings import CollectorSettings
-from lineage_bridge_dagster.collector.tag_rows import TagsRead, write_tags
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.extras import needs
 from lineage_bridge_dagster.lineage.coverage import Status

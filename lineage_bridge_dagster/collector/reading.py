@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CallError, NotFoundError
@@ -15,6 +15,7 @@ from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase, GlueReader
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Status
+from lineage_bridge_dagster.text import ReportLine, plural
 
 #: Pages in memory at the same time, from their request until they are written. One of 100 tables with 50
 #: columns each takes about 5 MB.
@@ -126,3 +127,83 @@ def pages(regions: Sequence[Region], max_concurrency: int) -> Iterator[Page]:
             stopped.set()
             for room in rooms.values():
                 room.release(max_concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionCheck:
+    """What came of the two calls on a region; `error` names the call that failed."""
+
+    region: str
+    error: LineageBridgeError | None = None
+
+
+def check_region(source: Source, open_reader: Callable[[Source], GlueReader]) -> ConnectionCheck:
+    """List the databases, and the first page of the tables of the first one that has its tables here."""
+    try:
+        reader = open_reader(source)
+        databases = [each for each in reader.databases() if not each.is_elsewhere]
+        if databases:
+            # It may have been dropped since it was listed.
+            with suppress(NotFoundError):
+                next(reader.pages(databases[0].name), None)
+    except LineageBridgeError as error:
+        return ConnectionCheck(source.region, error)
+    return ConnectionCheck(source.region)
+
+
+def connection_error(errors: Mapping[str, LineageBridgeError]) -> LineageBridgeError:
+    """One error that names each region that failed, with its call and what to do."""
+    hints = {error.hint for error in errors.values()}
+    if len(hints) == 1:
+        lines = [f"{region}: {error.message}" for region, error in errors.items()]
+        return LineageBridgeError("\n".join(lines), hint=hints.pop())
+    return LineageBridgeError("\n".join(f"{region}: {error}" for region, error in errors.items()))
+
+
+#: Tables between two lines.
+EVERY = 10_000
+
+
+@dataclass(slots=True)
+class _RegionRead:
+    databases: int
+    done: int = 0
+    tables: int = 0
+
+
+@dataclass(slots=True)
+class ExtractProgress:
+    """Counts the pages of the regions that could be listed.
+
+    Attributes:
+        report: Receives the lines.
+    """
+
+    report: ReportLine
+    _regions: dict[str, _RegionRead] = field(default_factory=dict)
+    _told: int = 0
+
+    def listed(self, regions: Sequence[Region]) -> None:
+        """Say what each region has."""
+        for region in regions:
+            if region.error is None:
+                self._regions[region.source.region] = _RegionRead(len(region.databases))
+                self.report(f"{region.source.region}: {plural(len(region.databases), 'database')}")
+            else:
+                self.report(f"{region.source.region}: its databases could not be listed")
+
+    def add(self, page: Page) -> None:
+        """Count a page; say now and then how far each region is, and that one is done."""
+        read = self._regions[page.source.region]
+        read.tables += len(page.tables)
+        read.done += page.last
+        total = sum(each.tables for each in self._regions.values())
+        if page.last and read.done == read.databases:
+            self.report(f"{page.source.region}: read all, {plural(read.tables, 'table')}")
+        elif total >= self._told + EVERY:
+            self._told = total
+            far = ", ".join(
+                f"{name} {each.tables:,} in {each.done:,} of {plural(each.databases, 'database')}"
+                for name, each in self._regions.items()
+            )
+            self.report(f"{plural(total, 'table')} so far: {far}")

@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
-from lineage_bridge_dagster.config.aws_settings import AwsSettings
+from lineage_bridge_dagster.config.aws_settings import AwsSettings, region_of_profile
 from lineage_bridge_dagster.config.env_file import env_variables
 from lineage_bridge_dagster.config.prefix import SECRETS
-from lineage_bridge_dagster.config.profiles import region_of_profile
 from lineage_bridge_dagster.config.secrets import CachedSecrets, ReadSecrets, read_secrets
 from lineage_bridge_dagster.config.value_types import split_names
 from lineage_bridge_dagster.config.variables import (

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage_bridge_dagster.collector.mark_homes import get_hwm, marks_of
+from lineage_bridge_dagster.collector.mark_homes import S3Marks, get_hwm, marks_of
 from lineage_bridge_dagster.collector.marks import Identifier, MarkFile, Marks, MarkState
-from lineage_bridge_dagster.collector.s3_marks import S3Marks
 from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError

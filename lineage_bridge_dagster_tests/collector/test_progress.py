@@ -4,9 +4,8 @@ import pytest
 
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
-from lineage_bridge_dagster.collector import progress
-from lineage_bridge_dagster.collector.progress import ExtractProgress
-from lineage_bridge_dagster.collector.reading import Page, Region
+from lineage_bridge_dagster.collector import reading
+from lineage_bridge_dagster.collector.reading import ExtractProgress, Page, Region
 from lineage_bridge_dagster.collector.rows import Source
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
@@ -40,7 +39,7 @@ def test_each_region_says_what_it_has_and_when_it_is_done(lines: list[str]) -> N
 
 
 def test_long_run_says_how_far_each_region_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 3)
+    monkeypatch.setattr(reading, "EVERY", 3)
     us, eu = (Source("glue", region, "") for region in ("us-east-1", "eu-west-1"))
     sales, people, lager = (GlueDatabase(name) for name in ("sales", "hr", "lager"))
     tables = tuple(GlueTable.from_raw({"Name": name}, "sales") for name in ("a", "b"))

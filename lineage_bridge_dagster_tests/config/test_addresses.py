@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from lineage_bridge_dagster.collector.landing.azure import AzureLanding
+from lineage_bridge_dagster.collector.landing import AzureLanding
 from lineage_bridge_dagster.collector.settings import LandingSettings
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.cluster_connection import connect

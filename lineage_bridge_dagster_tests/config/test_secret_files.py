@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from lineage_bridge_dagster.config.env_file import env_variables, load_env_file
-from lineage_bridge_dagster.config.secret_files import secret_files
+from lineage_bridge_dagster.config.env_file import env_variables, load_env_file, secret_files
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus

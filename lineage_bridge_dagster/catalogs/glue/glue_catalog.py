@@ -7,6 +7,7 @@ second push that changes nothing takes only the pages. A write is bound to the v
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +23,6 @@ from lineage_bridge_dagster.catalogs.glue.reader import GlueReader, read_pages
 from lineage_bridge_dagster.catalogs.glue.scan import scan_catalog
 from lineage_bridge_dagster.catalogs.glue.table_nodes import pushed_environment
 from lineage_bridge_dagster.catalogs.glue.update_plan import TableUpdate, plan_update
-from lineage_bridge_dagster.catalogs.glue.writer_traces import facts_of, likely_writer
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget
 from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
@@ -39,6 +39,17 @@ if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
 
 logger = logging.getLogger(__name__)
+
+#: Facts of a table that tell writers apart, by the name under which they are kept between two comparisons.
+#: Glue says when a table was updated, and not by whom: only CloudTrail does.
+METADATA_LOCATION = "metadata_location"
+CREATED = "created"
+DDL_TIME = "transient_lastDdlTime"
+#: Set by Glue's crawlers: the crawler's name.
+CRAWLER = "UPDATED_BY_CRAWLER"
+
+#: Hexadecimal digits that are kept of a fact: enough to see that it changed.
+_FACT_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +140,47 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
     def plan(table: GlueTable, wanted: Wanted, options: PushOptions) -> NoWrite | TableUpdate:
         return plan_update(table, wanted.document, options, complete=wanted.complete, now=wanted.now)
 
-    facts_of = staticmethod(facts_of)
-    likely_writer = staticmethod(likely_writer)
+    @staticmethod
+    def facts_of(table: GlueTable) -> dict[str, str]:
+        facts = {name: table.parameters.get(name, "") for name in (METADATA_LOCATION, DDL_TIME, CRAWLER)}
+        facts[CREATED] = _time(table.raw.get("CreateTime"))
+        return {
+            name: hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_FACT_DIGITS]
+            for name, text in facts.items()
+            if text
+        }
+
+    @staticmethod
+    def likely_writer(table: GlueTable, before: Mapping[str, str], *, survived: bool = False) -> str:
+        now = GlueCatalog.facts_of(table)
+        creator = str(table.raw.get("CreatedBy") or "an unknown role")
+        when = _time(table.raw.get("UpdateTime"))
+        at = f" at {when}" if when else ""
+
+        def moved(name: str) -> bool:
+            return bool(before.get(name)) and now.get(name, "") != before[name]
+
+        if not before:
+            who = "unknown so far"
+        elif moved(CREATED):
+            who = f"{creator}, which created the table again at {_time(table.raw.get('CreateTime'))}"
+        elif moved(CRAWLER) or (CRAWLER in now and CRAWLER not in before):
+            who = f"Glue's crawler {table.parameters.get(CRAWLER, '')}: it set the parameter {CRAWLER}"
+        elif moved(DDL_TIME):
+            who = f"a DDL statement of Athena, Hive or Spark: {DDL_TIME} moved"
+        elif moved(METADATA_LOCATION) and survived:
+            who = "unknown: metadata_location moved, but the lineage outlived Iceberg commits before"
+        elif moved(METADATA_LOCATION):
+            who = (
+                "an Iceberg commit or catalog sync, such as Tableflow's: metadata_location moved. "
+                f"The table was created by {creator}"
+            )
+        else:
+            who = (
+                "a person or a tool that calls UpdateTable, such as Terraform: metadata_location did not "
+                "move, so it was not an Iceberg commit"
+            )
+        return f"{who}. CloudTrail's UpdateTable events of {table.place.dotted}, the last one{at}, name it"
 
     def write(self, target: GlueTarget, table: GlueTable, change: TableUpdate) -> TableRevision:  # noqa: ARG002
         self.count("UpdateTable")
@@ -215,3 +265,7 @@ def found_target(table: GlueTable) -> GlueTarget:
 
 def failed_result(name: str, place: GluePlace, error: CallError) -> TableResult:
     return TableResult(name, place.database, place.table, PushStatus.FAILED, error.message, error.hint)
+
+
+def _time(value: object) -> str:
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else ""

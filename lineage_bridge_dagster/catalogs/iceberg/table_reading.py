@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.concurrently import answers
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import UnreadableTableError, table_errors
 from lineage_bridge_dagster.catalogs.plans import TableRevision
+from lineage_bridge_dagster.errors import LineageBridgeError
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -272,3 +275,22 @@ def load_table(catalog: Catalog, name: tuple[str, ...]) -> IcebergTable:
         rows=int(rows) if rows is not None else None,
         left_out=getattr(table, "left_out", ()),
     )
+
+
+def read_states(
+    catalog: Catalog, tables: Collection[Identifier]
+) -> dict[Identifier, SnapshotState | LineageBridgeError]:
+    """Read the state of many tables, one call for each; an error is returned in place of the state."""
+
+    states = answers(partial(table_state, catalog), tables, (CallError, SnapshotError), max_concurrency=8)
+    return dict(zip(tables, states, strict=True))
+
+
+def table_state(catalog: Catalog, name: Identifier) -> SnapshotState:
+    """Read the state of one table.
+
+    Raises:
+        CallError: The catalog did not return the table.
+        SnapshotError: Its metadata is malformed.
+    """
+    return SnapshotState.parse(json.loads(open_table(catalog, name).metadata.model_dump_json()))

@@ -15,7 +15,7 @@ stands, without the earlier one's being noticed. The next push puts right what i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,6 +25,7 @@ from lineage_bridge_dagster.catalogs.errors import CallError, ConflictError, Not
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import table_errors
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
+    IcebergTable,
     Identifier,
     load_table,
     read_tables,
@@ -35,7 +36,6 @@ from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
 from lineage_bridge_dagster.catalogs.rest.tableflow_enrichment import TAKES_NO_PROPERTIES
-from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_writer
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
+#: Facts that tell writers of a table apart.
+_UUID, _SNAPSHOT = "uuid", "snapshot"
 _SCHEME = "iceberg://"
 
 
@@ -144,8 +146,25 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
             table.state, wanted.document, options, complete=wanted.complete, now=wanted.now
         )
 
-    facts_of = staticmethod(facts_of)
-    likely_writer = staticmethod(likely_writer)
+    @staticmethod
+    def facts_of(table: IcebergTable) -> dict[str, str]:
+        return {_UUID: table.uuid, _SNAPSHOT: str(table.snapshot_id or "")}
+
+    @staticmethod
+    def likely_writer(table: IcebergTable, before: Mapping[str, str], *, survived: bool = False) -> str:
+        now = RestCatalogs.facts_of(table)
+        if not before:
+            who = "unknown so far"
+        elif now[_UUID] != before.get(_UUID):
+            who = "whoever dropped the table and created it again"
+        elif now[_SNAPSHOT] == before.get(_SNAPSHOT):
+            who = "a commit of properties alone, such as ALTER TABLE ... UNSET TBLPROPERTIES"
+        elif survived:
+            who = "unknown: data was committed, but the lineage outlived such commits before"
+        else:
+            who = "a writer that commits data and replaces the properties, such as CREATE OR REPLACE TABLE"
+        name = ".".join((*table.namespace, table.name))
+        return f"{who}. The log of the catalog's calls, for S3 Tables CloudTrail's of {name}, names it"
 
     def write(self, target: IcebergTarget, table: OpenedTable, change: PropertiesCommit) -> TableRevision:
         commit = partial(_commit, self.open(target.catalog), table.table, change)

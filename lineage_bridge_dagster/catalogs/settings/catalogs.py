@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -13,6 +13,7 @@ from lineage_bridge_dagster.catalogs.settings import catalog_properties, tablefl
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings, secret_variables
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW, TableflowPlace
 from lineage_bridge_dagster.config import glue_iceberg
+from lineage_bridge_dagster.config.groups import SettingsGroups
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -323,3 +324,35 @@ def _defaults(name: str) -> dict[str, object]:
     fields: dict[str, object] = {"name": name, **secret_variables(name)}
     types = {glue_iceberg.S3_TABLES: "rest", TABLEFLOW: TABLEFLOW}
     return fields | ({"type": types[name]} if name in types else {})
+
+
+class CatalogGroups(SettingsGroups):
+    """The settings of the catalogs, with those of AWS, whose identity and region they share."""
+
+    NEEDED: ClassVar = {"catalog": ("aws",), "catalogs": ("catalog", "aws")}
+
+    catalog: CatalogSettings = Field(default_factory=CatalogSettings)
+    catalogs: CatalogsSettings = Field(default_factory=CatalogsSettings)
+
+    def completed(self) -> Self:
+        return self.model_copy(update={"catalog": self.catalog.beside(self.aws)})
+
+    def all_catalogs(self, places: Iterable[TableflowPlace] = ()) -> Catalogs:
+        """`catalog`, which is the default one, and `catalogs`, with the secrets that they name.
+
+        Args:
+            places: where Tableflow has tables: an entry for Tableflow stands for a catalog of each.
+
+        Raises:
+            ConfigurationError: two have one name, one that is named is missing, or one has no region.
+        """
+        named, tableflow = self.catalogs.at(places)
+        return Catalogs(
+            self.catalog,
+            {name: catalog.beside(self.aws) for name, catalog in named.items()},
+            lineage=self.catalogs.lineage,
+            variables=self._variables,
+            off=tuple(self.catalogs.off),
+            tableflow=tableflow,
+            reads_tableflow=self.catalogs.reads_tableflow,
+        )

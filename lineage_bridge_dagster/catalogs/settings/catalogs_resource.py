@@ -8,8 +8,7 @@ from dagster import ConfigurableResource
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
-from lineage_bridge_dagster.catalogs.settings.catalog_groups import CatalogGroups
-from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.catalogs.settings.catalogs import CatalogGroups, Catalogs
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 

@@ -19,17 +19,16 @@ from pydantic import Field
 
 from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.collector.assets.days import moves, range_of_day
-from lineage_bridge_dagster.collector.assets.mark_asset import move_mark
+from lineage_bridge_dagster.collector.assets.mark_asset import move_mark, moves, range_of_day
 from lineage_bridge_dagster.collector.assets.metadata import (
     CollectorMetadata,
+    RowsSeen,
     kind_definition,
     kind_metadata,
     manifest_metadata,
     unread_sentence,
     unread_table,
 )
-from lineage_bridge_dagster.collector.assets.rows_seen import RowsSeen
 from lineage_bridge_dagster.collector.assets.source import CollectorSource
 from lineage_bridge_dagster.collector.extractor import Extract, Extractor
 from lineage_bridge_dagster.collector.layout import LINEAGE

@@ -1,5 +1,6 @@
 """The metadata of the collector's assets: Dagster's standard keys, and our own as `collector/...`."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,6 @@ from dagster import (
     TableSchema,
 )
 
-from lineage_bridge_dagster.collector.assets.rows_seen import RowsSeen
 from lineage_bridge_dagster.collector.delta import ScopeRead
 from lineage_bridge_dagster.collector.extractor import Extract
 from lineage_bridge_dagster.collector.files import WrittenFile
@@ -77,6 +77,31 @@ def key(field: str) -> str:
 
 
 MARK = key("mark")
+
+
+class RowsSeen:
+    """Counts rows as they are written, masked, and keeps the first of each kind and region.
+
+    Args:
+        preview_rows: Rows to keep.
+    """
+
+    def __init__(self, preview_rows: int) -> None:
+        self._preview_rows = preview_rows
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._first: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
+
+    def __call__(self, kind: Kind, row: Row) -> None:
+        at = (kind.name, row[kind.header.index("region")] if "region" in kind.header else "")
+        self._counts[at] += 1
+        if self._counts[at] <= self._preview_rows:
+            self._first[at].append(row)
+
+    def count(self, kind: Kind, region: str = "") -> int:
+        return self._counts[kind.name, region]
+
+    def first(self, kind: Kind, region: str = "") -> list[Row]:
+        return self._first[kind.name, region]
 
 
 def kind_definition(kind: Kind) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.catalogs.drift import loss_of
+from lineage_bridge_dagster.catalogs.glue.glue_catalog import CRAWLER, DDL_TIME, GlueCatalog
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
-from lineage_bridge_dagster.catalogs.glue.writer_traces import CRAWLER, DDL_TIME, facts_of, likely_writer
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, PREFIX
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import glue_table
@@ -82,7 +82,7 @@ def created_again(raw: Raw) -> None:
     raw["CreateTime"] = datetime(2026, 11, 2, 12, tzinfo=UTC)
 
 
-BEFORE = facts_of(pushed())
+BEFORE = GlueCatalog.facts_of(pushed())
 
 
 @pytest.mark.parametrize(
@@ -92,22 +92,22 @@ BEFORE = facts_of(pushed())
         (now(), BEFORE, "a tool that calls UpdateTable, such as Terraform"),
         (now(metadata_location="s3://b/2.json"), BEFORE, "an Iceberg commit or catalog sync"),
         (now(**{CRAWLER: "nightly"}), BEFORE, "Glue's crawler nightly"),
-        (now(**{DDL_TIME: "2"}), facts_of(now(**{DDL_TIME: "1"})), "a DDL statement"),
+        (now(**{DDL_TIME: "2"}), GlueCatalog.facts_of(now(**{DDL_TIME: "1"})), "a DDL statement"),
         (changed(created_again), BEFORE, "role/tableflow, which created the table again at 2026-11-02"),
     ],
 )
 def test_the_likely_writer_follows_from_what_else_changed(
     table: GlueTable, before: Mapping[str, str], writer: str
 ) -> None:
-    assert writer in likely_writer(table, before)
-    assert "CloudTrail" in likely_writer(table, before)
+    assert writer in GlueCatalog.likely_writer(table, before)
+    assert "CloudTrail" in GlueCatalog.likely_writer(table, before)
 
 
 def test_nobody_is_accused_of_commits_that_lineage_outlived_before() -> None:
-    text = likely_writer(now(metadata_location="s3://b/2.json"), BEFORE, survived=True)
+    text = GlueCatalog.likely_writer(now(metadata_location="s3://b/2.json"), BEFORE, survived=True)
     assert text.startswith("unknown")
 
 
 def test_a_crawler_that_has_always_been_there_is_not_accused() -> None:
     table = now(**{CRAWLER: "nightly"})
-    assert "crawler" not in likely_writer(table, facts_of(table))
+    assert "crawler" not in GlueCatalog.likely_writer(table, GlueCatalog.facts_of(table))

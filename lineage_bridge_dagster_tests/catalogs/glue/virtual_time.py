@@ -20,7 +20,7 @@ import botocore.endpoint
 import pytest
 
 from lineage_bridge_dagster.catalogs import pace
-from lineage_bridge_dagster.catalogs import table_runs as runs
+from lineage_bridge_dagster.catalogs import table_push as runs
 
 #: Seconds between two looks at a result that is not there yet.
 _POLL = 0.01

@@ -11,7 +11,7 @@ from lineage_bridge_dagster.catalogs.drift import loss_of
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable
 from lineage_bridge_dagster.catalogs.plans import TableRevision
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties
-from lineage_bridge_dagster.catalogs.rest.writer_traces import facts_of, likely_writer
+from lineage_bridge_dagster.catalogs.rest.rest_catalogs import RestCatalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, LineageDocument
 from lineage_bridge_dagster_tests.catalogs.glue.plans import document
@@ -46,8 +46,8 @@ TABLE = IcebergTable(("sales",), "orders", "uuid-1", (), "s3://b", {}, snapshot_
 def test_the_likely_writer_follows_from_what_else_changed(
     table: IcebergTable, survived: bool, writer: str
 ) -> None:
-    assert writer in likely_writer(table, facts_of(TABLE), survived=survived)
+    assert writer in RestCatalogs.likely_writer(table, RestCatalogs.facts_of(TABLE), survived=survived)
 
 
 def test_nobody_is_named_without_an_earlier_look() -> None:
-    assert likely_writer(TABLE, {}).startswith("unknown")
+    assert RestCatalogs.likely_writer(TABLE, {}).startswith("unknown")

@@ -9,8 +9,7 @@ import pytest
 from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.catalogs.rest.rest_catalogs import IcebergTarget
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.catalogs.table_push import push_table
-from lineage_bridge_dagster.catalogs.table_runs import TableRun
+from lineage_bridge_dagster.catalogs.table_push import TableRun, push_table
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.push_results import PushStatus

@@ -10,7 +10,7 @@ import pytest
 from dagster import DagsterInstance, RunConfig, build_schedule_context
 
 from lineage_bridge_dagster.collector.assets import extract as extract_module
-from lineage_bridge_dagster.collector.assets.days import moves, range_of_day
+from lineage_bridge_dagster.collector.assets.mark_asset import moves, range_of_day
 from lineage_bridge_dagster.collector.marks import BEGINNING, MarkFile
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.specs.keys import tag_value

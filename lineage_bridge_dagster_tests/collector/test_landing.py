@@ -12,7 +12,7 @@ from lineage_bridge_dagster.collector.settings import LandingSettings
 from lineage_bridge_dagster.collector.variables import LANDING_SAS
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster_tests.collector.landing.azurite import Azurite, install, running
+from lineage_bridge_dagster_tests.collector.azurite import Azurite, install, running
 
 #: More than one block of Azure and one part of S3, compressed badly.
 LARGE = bytes(range(256)) * 40_000
