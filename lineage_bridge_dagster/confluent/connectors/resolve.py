@@ -141,12 +141,15 @@ def _source(
     routing = routing_of(config, cluster_topics)
     context = SourceContext(connector, config, cluster_topics, routing)
     flows = _Flows()
+    renamed: set[str] = set()
     try:
         for written in family.source(context) if family.source else ():
             known = written.topic and is_resolved(written.topic)
             topics = routing.routed(written.topic) if known else {written.topic: False}
             # Where a transform makes the topic unknown, the dataset is still read.
             for topic, by_name in (topics or {"": False}).items():
+                if topic != written.topic and not (by_name or written.by_name):
+                    renamed.add(topic)
                 flows.add(
                     written.dataset,
                     topic,
@@ -155,7 +158,9 @@ def _source(
                 )
     except BadRegexError as error:
         context.warnings.append(f"cannot apply {error}")
-    flows.drop(context.internal)
+    # A transform may send the records of a table to a topic with the name of one of bookkeeping.
+    internal = dict.fromkeys(topic for topic in context.internal if topic not in renamed)
+    flows.drop(internal)
     if family.has_dataset and flows.open_targets:
         context.warnings.append(
             f"what {', '.join(flows.open_targets[:3])} is made of is not known from the configuration"
@@ -167,12 +172,12 @@ def _source(
     return ConnectorLineage(
         direction="source",
         family=family.name,
-        topics_written=_unique([*flows.targets, dlq, *reports], without={*context.internal}),
+        topics_written=_unique([*flows.targets, dlq, *reports]),
         datasets_read=flows.sources,
         pairs=flows.pairs,
         dlq_topics=_unique([dlq]),
         report_topics=_unique(reports),
-        internal_topics=_unique(context.internal),
+        internal_topics=_unique(internal),
         confidence=routing.confidence,
         inferred=flows.inferred,
         warnings=_unique([*context.warnings, *routing.warnings, *flows.warnings("topics or datasets")]),
@@ -269,5 +274,5 @@ def _kinds(*, transform: bool, topics: bool, datasets: bool) -> tuple[Unknown, .
     return tuple(kind for kind, is_unknown in found.items() if is_unknown)
 
 
-def _unique(items: Iterable[str], *, without: Collection[str] = ()) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(item for item in items if item and item not in without))
+def _unique(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, items)))

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import replace_whole
 
-_PACKAGE = "io.debezium.schema."
+_OWN = re.compile(r"(?:io\.debezium\.schema\.(?:Default|Schema)(?:Regex|Unicode)?TopicNamingStrategy)?")
 _VITESS = "io.debezium.connector.vitess.TableTopicNamingStrategy"
 #: The longest name of a topic; Debezium truncates longer ones.
 _MOST_CHARS = 249
@@ -46,7 +46,7 @@ class DebeziumTopicNames:
     @property
     def is_known(self) -> bool:
         """Whether the strategy is one of Debezium's own."""
-        return not self.strategy or self.strategy.startswith(_PACKAGE) or self.strategy == _VITESS
+        return self.hides_container or _OWN.fullmatch(self.strategy) is not None
 
     @property
     def is_unicode(self) -> bool:

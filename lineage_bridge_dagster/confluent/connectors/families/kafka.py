@@ -58,9 +58,8 @@ def mirror(context: SourceContext) -> Iterator[WrittenTopic]:
     config = context.config
     context.internal += [topic for topic in context.cluster_topics if _is_internal(topic)]
     policy = config.get("replication.policy.class").rpartition(".")[2]
-    separator = config.get("replication.policy.separator", default=".")
-    prefix = config.get("source.cluster.alias", default="source") + separator
-    prefix = "" if policy in _IDENTITY else prefix
+    alias, separator = config.given("source.cluster.alias", "source"), "replication.policy.separator"
+    prefix = "" if policy in _IDENTITY else alias + config.given(separator, ".")
     if policy and policy not in ("DefaultReplicationPolicy", *_IDENTITY):
         context.warnings.append(f"replication.policy.class {policy} is unknown; taken for Kafka's default")
     included = config.items("topics", "topics.whitelist", default=".*")

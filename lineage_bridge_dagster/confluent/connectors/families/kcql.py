@@ -183,6 +183,9 @@ def source(key: str, dataset: KeyedDataset) -> Source:
             context.warnings.append(f"{key} holds no statement: its topics and datasets are not known")
         for item in found:
             topic = item.source if item.target in ("", "*") else item.target
+            if item.properties.get("source.topic.from.envelope", "").lower() == "true":
+                context.warnings.append(f"the topics of what {item.source} holds are in its envelopes")
+                topic = ""
             yield WrittenTopic(topic, dataset(context.config, item.source))
 
     return read

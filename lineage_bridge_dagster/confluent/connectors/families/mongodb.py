@@ -67,11 +67,11 @@ def mongodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
             topic = names.topic(*space)
             written.add(topic)
             yield WrittenTopic(topic, _dataset(config, *space))
+    if selection.is_complete(database):
+        return
     for topic in names.collected(database):
         # Its collections are whichever exist in the database.
         yield WrittenTopic(topic, _dataset(config, database))
-    if selection.is_complete(database):
-        return
     if not database and not names.are_recognizable:
         context.warnings.append(
             "without database, topic.prefix and topic.suffix, its topics cannot be distinguished from "

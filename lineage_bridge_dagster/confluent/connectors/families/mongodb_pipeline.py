@@ -17,6 +17,10 @@ _FIELDS = ("ns.db", "ns.coll")
 #: Conditions nested deeper than this are not written by people, and not read.
 _DEEPEST = 50
 _ANCHORED = re.compile(r"\^(.+)\$")
+#: What MongoDB reads beyond JSON: quoted texts, expressions, and bare names of fields.
+_LENIENT = re.compile(
+    r"""("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.)*)'|(?<=[:,\[])\s*/((?:[^/\\]|\\.)+)/([a-z]*)|([$\w.]+)(?=\s*:)"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,8 @@ class PipelineSelection:
         """Read `pipeline`: a stage or a list of stages."""
         text = config.get("pipeline", default="[]")
         try:
-            stages = json.loads(text) if _depth(text) <= _DEEPEST else None
+            lenient = _LENIENT.sub(_as_json, text)
+            stages = json.loads(lenient, object_hook=_plain) if _depth(text) <= _DEEPEST else None
         except ValueError:
             stages = None
         if stages is None:
@@ -62,6 +67,23 @@ def _depth(text: str) -> int:
     return max(accumulate(steps), default=0)
 
 
+def _as_json(match: re.Match[str]) -> str:
+    text, quoted, expression, options, name = match.groups()
+    if expression:
+        return json.dumps({"$regex": expression.replace("\\/", "/"), "$options": options})
+    return text or json.dumps(name or quoted)
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """An object, with an expression as `{"$regex": ..., "$options": ...}` however it is written."""
+    inner = value.get("$regex")
+    if isinstance(inner, dict):
+        return value | inner
+    if isinstance(given := value.get("$regularExpression"), dict):
+        return {"$regex": given.get("pattern"), "$options": given.get("options", "")}
+    return value
+
+
 def _terms(condition: Any) -> Iterator[tuple[str, Any]]:
     """The keys and values of a condition, with `{"ns": {"db": ..., "coll": ...}}` as `ns.db`, `ns.coll`."""
     for key, value in condition.items() if isinstance(condition, dict) else ():
@@ -82,10 +104,11 @@ def _listed(value: Any) -> list[str] | None:
     if isinstance(value, dict):
         if isinstance(value.get("$eq"), str):
             return [value["$eq"]]
-        if isinstance(value.get("$in"), list):
-            return [item for item in value["$in"] if isinstance(item, str)]
+        items = value.get("$in")
+        if isinstance(items, list) and not any(isinstance(item, dict) for item in items):
+            return [item for item in items if isinstance(item, str)]
         anchored = _ANCHORED.fullmatch(str(value.get("$regex", "")))
-        if anchored and "$options" not in value:
+        if anchored and not value.get("$options"):
             return alternatives(anchored[1]) or None
     return None
 
@@ -126,6 +149,8 @@ def _may_have(condition: Any, name: str) -> bool:
         return name in listed
     if not isinstance(condition, dict):
         return True
+    if isinstance(items := condition.get("$in"), list):
+        return any(_may_have(item, name) for item in items)
     excluded = condition.get("$nin")
     if condition.get("$ne") == name or (isinstance(excluded, list) and name in excluded):
         return False
