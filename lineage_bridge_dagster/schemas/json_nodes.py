@@ -17,8 +17,6 @@ class JsonKind(StrEnum):
     """How a value is written in JSON, and what it means."""
 
     STRING = "string"
-    #: A string, or the JSON of anything else, where it is not known which.
-    TEXT = "text"
     BOOLEAN = "boolean"
     INT = "int"
     LONG = "long"
@@ -41,10 +39,6 @@ class JsonKind(StrEnum):
     ARRAY = "array"
     #: One of several; the column is a row of alternatives.
     UNION = "union"
-    #: A union that one reading decides: of objects in which properties of the same name have the same type,
-    #: and of simple values. Only a reading has nodes of these kinds, never a schema.
-    OBJECTS = "objects"
-    SIMPLE = "simple"
     #: Anything; the column is its JSON text.
     ANY = "any"
     #: What a schema does not tell, where it is read as far as it can be.
@@ -119,7 +113,7 @@ class JsonNode:
             SchemaError: no column can have its name.
         """
         match self.kind:
-            case JsonKind.OBJECT | JsonKind.UNION | JsonKind.OBJECTS | JsonKind.SIMPLE:
+            case JsonKind.OBJECT | JsonKind.UNION:
                 return types.struct(
                     (
                         types.field(
@@ -146,7 +140,6 @@ class JsonNode:
 
 _TYPES = {
     JsonKind.STRING: iceberg.StringType(),
-    JsonKind.TEXT: iceberg.StringType(),
     JsonKind.BOOLEAN: iceberg.BooleanType(),
     JsonKind.INT: iceberg.IntegerType(),
     JsonKind.LONG: iceberg.LongType(),

@@ -164,6 +164,17 @@ def string_array(spark: SparkSession, *texts: str) -> Any:
     return array
 
 
+def add_jar(spark: SparkSession, file: str) -> None:
+    """Have the driver and the executors load classes from a jar of this machine."""
+    java_session(spark).sessionState().resourceLoader().addJar(file)
+
+
+def see_added_jars(spark: SparkSession) -> None:
+    """Have this thread look for classes in jars that another one added, too."""
+    loader = java_session(spark).sharedState().jarClassLoader()
+    java_class(spark, "java.lang.Thread").currentThread().setContextClassLoader(loader)
+
+
 def is_local(spark: SparkSession) -> bool:
     """Whether the workers run on the driver's machine."""
     return (spark.sparkContext.master or "").startswith("local")

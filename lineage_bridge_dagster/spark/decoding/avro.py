@@ -49,13 +49,7 @@ class AvroFormat(Format):
         own, read = spelled(self._types[schema.id]), spelled(_type_as_read(schema.text))
         return own, read, confuses_reader(schema.text)
 
-    def parsed(
-        self,
-        body: Column,
-        number: Column,
-        schemas: Sequence[RegisteredSchema],
-        quick: Column | None = None,  # noqa: ARG002
-    ) -> Column:
+    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
         """A struct of the value and of the bytes after it."""
         from pyspark.sql import functions as F
         from pyspark.sql import types as t

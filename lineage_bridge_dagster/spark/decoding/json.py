@@ -1,49 +1,56 @@
-"""JSON records, read by Spark with the checks that Spark leaves out.
+"""JSON records, read by a Java class of this package in one pass.
 
-Spark's `from_json` takes a number, an object or an array where a string is due for its text, rounds
-decimals, reads numbers too large as infinity, repairs invalid UTF-8 and ignores what follows a value. So
-strings, decimals and unions are read as variants, which know what they are; and the text is read as the
-first element of an array, with a null behind it, so that what follows the value is not valid JSON or makes
-the array longer. An integer may be written as `1.0` or `1e3`: a text that cannot be read is read once more
-with its numbers written out. A property that the schema does not name is left out.
-
-Variants are slow. So each record is first read quickly, as `json_quick` tells, and this way only if that left
-doubt.
+Spark's own `from_json` takes a number, an object or an array where a string is due for its text, rounds
+decimals, refuses `1.0` for an integer, repairs invalid UTF-8, ignores what follows a value, and knows no
+unions. A property that the schema does not name is left out.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
 from lineage_bridge_dagster.schemas.json_promotion import promoted_node
 from lineage_bridge_dagster.schemas.json_schema import json_node
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
-from lineage_bridge_dagster.spark.decoding.json_numbers import INEXACT, let, plain_numbers
-from lineage_bridge_dagster.spark.decoding.json_problems import problem_of
-from lineage_bridge_dagster.spark.decoding.json_quick import (
-    certain_value,
-    has_points,
-    is_rewritten,
-    quick_node,
-    with_integers,
-)
-from lineage_bridge_dagster.spark.decoding.json_values import (
-    CORRUPT,
-    has_kind,
-    is_whole,
-    read_json,
-    value_in,
-    value_of,
-)
-from lineage_bridge_dagster.spark.decoding.json_variants import INTEGERS
-from lineage_bridge_dagster.spark.decoding.versions import Format, Quick
+from lineage_bridge_dagster.schemas.types import joined
+from lineage_bridge_dagster.spark.decoding.spark_types import spark_type
+from lineage_bridge_dagster.spark.decoding.versions import Format
+from lineage_bridge_dagster.spark.java_functions import function_catalog
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, SparkSession
 
-_FLOATS = (JsonKind.FLOAT, JsonKind.DOUBLE)
+_NUMBERS = ("BIGINT", "DECIMAL")
+#: What is written as an integer.
+_INTEGERS = (
+    JsonKind.INT,
+    JsonKind.LONG,
+    JsonKind.DATE,
+    JsonKind.TIME,
+    JsonKind.TIMESTAMP,
+    JsonKind.TIMESTAMPTZ,
+)
+#: The kinds of JSON values that each kind of node has; those that are not here have any.
+_EXPECTED = {
+    JsonKind.STRING: ("STRING",),
+    JsonKind.BOOLEAN: ("BOOLEAN",),
+    JsonKind.BINARY: ("STRING",),
+    JsonKind.DECIMAL_BASE64: ("STRING",),
+    JsonKind.DECIMAL_NUMBER: (*_NUMBERS, "STRING"),
+    JsonKind.FLOAT: _NUMBERS,
+    JsonKind.DOUBLE: _NUMBERS,
+    **dict.fromkeys(_INTEGERS, ("BIGINT",)),
+    JsonKind.OBJECT: ("OBJECT",),
+    JsonKind.MAP: ("OBJECT",),
+    JsonKind.ARRAY: ("ARRAY",),
+}
+_WORDS = {"STRING": "a string", "BOOLEAN": "a boolean", "BIGINT": "an integer", "DECIMAL": "a number",
+          "OBJECT": "an object", "ARRAY": "an array"}  # fmt: skip
+#: Milliseconds that Spark makes a time of; it ends the query at others.
+_MOST_MILLIS = {JsonKind.TIMESTAMPTZ: (2**63 - 1) // 1000, JsonKind.TIMESTAMP: 10**15 - 1}
 
 
 class JsonFormat(Format):
@@ -58,90 +65,95 @@ class JsonFormat(Format):
         self._nodes = {schema.id: json_node(schema) for schema in schemas}
         latest = self._nodes[schemas[-1].id]
         self._nodes |= {number: promoted_node(latest, self._nodes[number]) for number in promoted}
+        self._catalog = ""
+
+    def prepare(self, spark: SparkSession) -> None:
+        """Give the session the class that reads."""
+        self._catalog = function_catalog(spark, __package__, "JsonRecords")
 
     def shape(self, schema: RegisteredSchema) -> JsonNode:
         """What the schema says of a value."""
         return self._nodes[schema.id]
 
-    def quick(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Quick:
-        """The reading of texts as such."""
+    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
+        """A struct of the value and of what is wrong with the text."""
         from pyspark.sql import functions as F
 
-        text, node = body.cast("string"), quick_node(self._nodes[schemas[0].id])
-        written = with_integers(text) if _may_be_rewritten(node) else text
-        read = F.when(_is_readable(text, number, schemas), read_json(written, node))
-        return Quick(
-            read,
-            value_in,
-            lambda parsed, value: certain_value(parsed, value, text, node),
-        )
+        node = self._nodes[schemas[0].id]
+        plan = {"type": spark_type(node.type()).jsonValue(), "node": plan_of(node)}
+        quoted = json.dumps(plan, separators=(",", ":")).replace("`", "``")
+        read = F.call_function(f"{self._catalog}.`{quoted}`", number, body)
+        return F.when(body.isNotNull() & number.isin(*(schema.id for schema in schemas)), read)
 
-    def parsed(
-        self,
-        body: Column,
-        number: Column,
-        schemas: Sequence[RegisteredSchema],
-        quick: Column | None = None,
-    ) -> Column:
-        """The array of the value and a null, and the text if it is not of the schema."""
-        from pyspark.sql import functions as F
-
-        text, node = body.cast("string"), self._nodes[schemas[0].id]
-        is_refused = F.lit(False) if quick is None else quick[CORRUPT].isNotNull()
-        if _may_be_rewritten(quick_node(node)):
-            is_refused = is_refused | has_points(text)
-        read = _parsed(text, is_refused, node)
-        return F.when(_is_readable(text, number, schemas), read)
-
-    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
+    def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """Whether there is one value, which is of the schema."""
-        return is_whole(parsed, self._nodes[schema.id])
+        return parsed.isNotNull() & parsed["before"].isNull()
 
-    def value(self, parsed: Column, schema: RegisteredSchema) -> Column:
+    def value(self, parsed: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """The value."""
-
-        return value_of(value_in(parsed), self._nodes[schema.id])
+        return parsed["value"]
 
     def problem(self, parsed: Column, body: Column, number: Column, schema: RegisteredSchema) -> Column:  # noqa: ARG002
         """The first property that has not the type that is due."""
-        return problem_of(body.cast("string"), number, self._nodes[schema.id])
+        from pyspark.sql import functions as F
+
+        found = F.lower(F.schema_of_variant(F.try_parse_json(parsed["found"])))
+        return F.concat(parsed["before"], F.coalesce(found, F.lit("")), parsed["after"])
 
 
-def _may_be_rewritten(node: JsonNode) -> bool:
-    return has_kind(node, INTEGERS) and is_rewritten(node)
-
-
-def _is_readable(text: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
-    from pyspark.sql import functions as F
-
-    return number.isin(*(schema.id for schema in schemas)) & F.is_valid_utf8(text)
-
-
-def _parsed(text: Column, is_refused: Column, node: JsonNode) -> Column:
-    """What `read_json` returns, whatever form the numbers have.
+def plan_of(node: JsonNode, path: str = "") -> dict[str, Any]:
+    """What `JsonRecords.java` reads a value by.
 
     Args:
-        text: the record.
-        is_refused: whether Spark could not read it, or has read another form of its numbers.
-        node: what the schema says.
+        node: what the schema says of it.
+        path: where it is in its record.
     """
-    from pyspark.sql import functions as F
+    expected, ranked = _expected(node), sorted(node.properties, key=lambda each: _specific(each.node))
+    return {
+        "kind": node.kind,
+        "path": path,
+        "nullable": node.nullable,
+        "expected": expected,
+        "words": " or ".join(_WORDS[each] for each in expected),
+        "most_millis": _MOST_MILLIS.get(node.kind, 0),
+        "precision": node.decimal[0],
+        "scale": node.decimal[1],
+        "inner": node.inner and plan_of(node.inner),
+        "key": node.key and plan_of(node.key),
+        "constants": [{"name": name, "value": value} for name, value in node.constants],
+        "properties": [
+            {
+                "name": each.name,
+                "required": each.required,
+                "taken": _taken(each.node, node),
+                "node": plan_of(each.node, joined(path, each.name)),
+            }
+            for each in node.properties
+        ],
+        "order": [node.properties.index(each) for each in ranked],
+    }
 
-    # A double keeps the sign of a zero, with which it is not an integer.
-    has_double, has_integer = has_kind(node, _FLOATS), has_kind(node, INTEGERS)
-    is_inexact = F.lit(False)
-    if has_integer:
-        is_inexact = is_refused
-    if has_kind(node, (JsonKind.DECIMAL_NUMBER,)):
-        is_inexact = is_inexact | text.rlike(INEXACT)
-    signed = plain_numbers(text, "-0.0" if has_double or not has_integer else "-0")
-    text = F.when(is_inexact & F.try_parse_json(text).isNotNull(), signed).otherwise(text)
-    first = read_json(text, node)
-    if not (has_double and has_integer):
-        return first
 
-    def again(found: Column) -> Column:
-        failed = found[CORRUPT].isNotNull() & F.try_parse_json(text).isNotNull()
-        return F.when(failed, read_json(plain_numbers(text), node)).otherwise(found)
+def _expected(node: JsonNode) -> tuple[str, ...]:
+    return _EXPECTED[JsonKind.ARRAY] if node.key else _EXPECTED.get(node.kind, ())
 
-    return let(first, again)
+
+def _taken(node: JsonNode, union: JsonNode) -> tuple[str, ...]:
+    """The kinds of JSON values that an alternative of a union takes; none if it takes all."""
+    kinds = {each.node.kind for each in union.properties}
+    if node.kind in _INTEGERS and kinds.isdisjoint(
+        (JsonKind.FLOAT, JsonKind.DOUBLE, JsonKind.DECIMAL_NUMBER)
+    ):
+        # Without an alternative for numbers, the one for integers takes `1.0`.
+        return _NUMBERS
+    if node.kind is JsonKind.DECIMAL_NUMBER and not kinds.isdisjoint(
+        (JsonKind.STRING, JsonKind.BINARY, JsonKind.DECIMAL_BASE64)
+    ):
+        # Without an alternative for text, a decimal that the schema declares as a number takes its Base64.
+        return _NUMBERS
+    return _expected(node)
+
+
+def _specific(node: JsonNode) -> tuple[int, int]:
+    """Sorts the most specific alternative first: that with the most constants, then required properties."""
+    return -len(node.constants), -sum(each.required for each in node.properties)

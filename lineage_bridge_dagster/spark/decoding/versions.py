@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from lineage_bridge_dagster.schemas.columns import ValueType
@@ -14,22 +13,7 @@ from lineage_bridge_dagster.spark.decoding.spark_types import conformed
 from lineage_bridge_dagster.spark.decoding.subject_decoder import SubjectDecoder
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-
-@dataclass(frozen=True)
-class Quick:
-    """A reading that costs less, and leaves doubt about some records.
-
-    Attributes:
-        column: what is read.
-        value: finds the value in that column.
-        certain: makes of both the value of the schema where there is no doubt, else null.
-    """
-
-    column: Column
-    value: Callable[[Column], Column]
-    certain: Callable[[Column, Column], Column]
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 class Format(Protocol):
@@ -38,24 +22,17 @@ class Format(Protocol):
     def shape(self, schema: RegisteredSchema) -> Hashable:
         """What versions share that are read into one column, and told apart by `parsed` alone."""
 
-    def quick(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Quick | None:  # noqa: ARG002
-        """A reading before `parsed`, which takes the same arguments; none by default."""
-        return None
+    def prepare(self, spark: SparkSession) -> None:  # noqa: ARG002
+        """Give the session what reading needs; nothing by default."""
+        return
 
-    def parsed(
-        self,
-        body: Column,
-        number: Column,
-        schemas: Sequence[RegisteredSchema],
-        quick: Column | None = None,
-    ) -> Column:
+    def parsed(self, body: Column, number: Column, schemas: Sequence[RegisteredSchema]) -> Column:
         """A first column, which the others are computed from: null or not whole for a malformed body.
 
         Args:
             body: the bytes after the schema id.
             number: the schema id, which is that of one of the schemas, or the result is null.
             schemas: versions of the same shape.
-            quick: the column of the quick reading, which left doubt.
         """
 
     def is_whole(self, parsed: Column, schema: RegisteredSchema) -> Column:
@@ -84,6 +61,7 @@ class VersionedDecoder(SubjectDecoder):
         """Add `_{side}` and `_{side}_error`; see `Decoder`."""
         from pyspark.sql import functions as F
 
+        self._format.prepare(records.sparkSession)
         frame = framed(records, side, self._subject)
         number, body = F.col(f"_{side}_id"), F.col(f"_{side}_body")
         # A column of its own for each shape: Spark would repeat the decoding for every use of a column within
@@ -93,30 +71,12 @@ class VersionedDecoder(SubjectDecoder):
         # Spark pushes a filter on errors below a column that it is computed from, and decodes for each of the
         # two, but never below one that is not deterministic.
         once = F.monotonically_increasing_id() >= 0
-        quick = {
-            names[shape]: found
-            for shape, schemas in shapes.items()
-            if (found := self._format.quick(body, number, schemas)) is not None
-        }
-        readings = {f"{name}_quick": F.when(once, found.column) for name, found in quick.items()}
-        found_in = {
-            f"{name}_value": F.when(once, found.value(F.col(f"{name}_quick")))
-            for name, found in quick.items()
-        }
-        values = {
-            f"{name}_certain": F.when(once, found.certain(F.col(f"{name}_quick"), F.col(f"{name}_value")))
-            for name, found in quick.items()
-        }
-        frame = frame.withColumns(readings).withColumns(found_in).withColumns(values) if quick else frame
-        parsed = {}
-        for shape, schemas in shapes.items():
-            name = names[shape]
-            if name in quick:
-                rest = self._format.parsed(body, number, schemas, F.col(f"{name}_quick"))
-                parsed[name] = F.when(once & F.col(f"{name}_certain").isNull(), rest)
-            else:
-                parsed[name] = F.when(once, self._format.parsed(body, number, schemas))
-        frame = frame.withColumns(parsed)
+        frame = frame.withColumns(
+            {
+                names[shape]: F.when(once, self._format.parsed(body, number, schemas))
+                for shape, schemas in shapes.items()
+            }
+        )
         result, error = F.lit(None).cast(self.type), F.col(f"_{side}_error")
         for schema_id, reason in self._value.errors.items():
             refused = f"its schema id {schema_id} does not agree with the latest version: {reason}"
@@ -125,9 +85,6 @@ class VersionedDecoder(SubjectDecoder):
             column, ours = F.col(names[shape]), number.isin(*(schema.id for schema in schemas))
             is_whole = F.coalesce(self._format.is_whole(column, schemas[0]), F.lit(False))
             value = self._format.value(column, schemas[0])
-            if names[shape] in quick:
-                certain = F.col(f"{names[shape]}_certain")
-                is_whole, value = certain.isNotNull() | is_whole, F.coalesce(certain, value)
             own = self._value.versions[schemas[0].id]
             problem = self._format.problem(column, body, number, schemas[0])
             if schemas[0].id in self._value.promoted:
@@ -139,4 +96,4 @@ class VersionedDecoder(SubjectDecoder):
             result = F.when(ours & is_whole, value).otherwise(result)
             error = F.when(ours & ~is_whole, problem).otherwise(error)
         frame = frame.withColumns({f"_{side}": result, f"_{side}_error": error})
-        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values(), *readings, *found_in, *values)
+        return frame.drop(f"_{side}_id", f"_{side}_body", *names.values())

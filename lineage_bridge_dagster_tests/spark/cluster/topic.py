@@ -1,4 +1,6 @@
-"""A topic of a real broker, with Protobuf records, which Python workers of executors decode."""
+"""A topic of a real broker, whose records executors decode: by a Java class that the driver sends them (keys
+of JSON), and in Python workers (values of Protobuf).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.cluster import C
 _SCHEMA = RegisteredSchema(
     7, 'syntax = "proto3"; message Order { int64 id = 1; string item = 2; }', "PROTOBUF"
 )
-SCHEMAS = TopicSchemas(value=SubjectSchemas("orders-value", (_SCHEMA,)))
+_KEY = RegisteredSchema(8, '{"type": "integer"}', "JSON")
+SCHEMAS = TopicSchemas(SubjectSchemas("orders-key", (_KEY,)), SubjectSchemas("orders-value", (_SCHEMA,)))
 
 PARTITIONS = 4
 
@@ -46,7 +49,7 @@ class OrdersTopic:
         for number in range(self.added + 1, self.added + count + 1):
             message.id, message.item = number, f"item {number}"
             value = prefix_of(_SCHEMA.id) + b"\0" + message.SerializeToString()
-            key = b"%d" % (number % 5)
+            key = prefix_of(_KEY.id) + b"%d" % (number % 5)
             self._cluster.producer.produce(self.topic, value, key, partition=number % PARTITIONS)
         self.added += count
         assert self._cluster.producer.flush(60) == 0

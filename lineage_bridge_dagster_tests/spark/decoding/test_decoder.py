@@ -70,14 +70,13 @@ def test_array_that_claims_a_billion_elements_has_an_error(spark: SparkSession) 
 
 def test_filter_on_errors_does_not_decode_twice(spark: SparkSession) -> None:
     records = spark.createDataFrame([(order_v1(1),), (b"",)], "value binary")
-    for schemas, decoding, readings in (
-        (subject("o", (7, ORDER_V1)), "from_avro", 1),
-        # The quick reading, and the one of records that it leaves in doubt.
-        (SubjectSchemas("o", (RegisteredSchema(7, '{"properties": {"a": {}}}', "JSON"),)), "from_json", 2),
+    for schemas, decoding in (
+        (subject("o", (7, ORDER_V1)), "from_avro("),
+        (SubjectSchemas("o", (RegisteredSchema(7, '{"properties": {"a": {}}}', "JSON"),)), ".invoke("),
     ):
         frame = decoder_for(schemas).decode(records, "value").where("_value_error IS NULL").select("_value.*")
         plan: Any = frame
-        assert plan._jdf.queryExecution().optimizedPlan().toString().count(f"{decoding}(") == readings
+        assert plan._jdf.queryExecution().optimizedPlan().toString().count(decoding) == 1
 
 
 def test_record_of_nulls_is_a_value(spark: SparkSession) -> None:

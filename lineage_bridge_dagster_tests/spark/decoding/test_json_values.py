@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
-from lineage_bridge_dagster.spark.decoding.json import JsonFormat
 from lineage_bridge_dagster_tests.spark.decoding.results import decode
 from lineage_bridge_dagster_tests.spark.decoding.test_json import CONNECT, decimal, framed, of
 
@@ -265,7 +264,6 @@ CARD = {
 }
 IBAN = {**of(number=STRING, days=INTEGER, by=of(n=STRING)), "required": ["number"], "title": "iban"}
 NOTE = {**of(note={"type": ["null", "string"]}), "required": ["note"], "title": "note"}
-#: Unions that the first reading decides, and some that it does not.
 UNIONS = of(
     pay={"oneOf": [IBAN, CARD]}, opt={"oneOf": [NULL, CARD, NOTE]}, row=of(pay={"anyOf": [CARD, IBAN]}),
     id={"oneOf": [STRING, INTEGER, {"type": "boolean"}]}, x={"oneOf": [NUMBER, STRING]},
@@ -336,15 +334,6 @@ _UNIONS: Cases = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("is_quick", [True, False], ids=["quick", "thorough"])
-def test_unions_are_read_alike_by_both_readings(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, is_quick: bool
-) -> None:
-    if not is_quick:
-        monkeypatch.setattr(JsonFormat, "quick", lambda *_: None)
-    test_each_record_has_its_value_or_its_error(spark, UNIONS, _UNIONS)
-
-
 @pytest.mark.parametrize(
     ("schema", "cases"),
     [
@@ -354,8 +343,9 @@ def test_unions_are_read_alike_by_both_readings(
         (MAPS, _MAPS),
         (DECIMALS, _DECIMALS),
         (COMBINED, _COMBINED),
+        (UNIONS, _UNIONS),
     ],
-    ids=["like_others", "numbers", "required", "maps", "decimals", "combined"],
+    ids=["like_others", "numbers", "required", "maps", "decimals", "combined", "unions"],
 )
 def test_each_record_has_its_value_or_its_error(spark: SparkSession, schema: Any, cases: Cases) -> None:
     subject = SubjectSchemas("o-value", (RegisteredSchema(1, json.dumps(schema), "JSON"),))

@@ -1,0 +1,89 @@
+"""Functions for Spark that are written in Java, in a catalog of functions.
+
+The sources are compiled by the Janino that PySpark ships, once in each process, and a session gets the
+classes as a jar: those of a driver of this process and of a Spark Connect server alike, and their executors.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import zipfile
+from contextlib import closing
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.jars.gateway import JvmGateway
+from lineage_bridge_dagster.spark import classic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_COMPILER = "org.codehaus.janino.SimpleCompiler"
+
+_lock = threading.Lock()
+#: The sessions' contexts, and the Connect sessions, that have a jar.
+_have_jar: WeakSet[Any] = WeakSet()
+
+
+def function_catalog(spark: SparkSession, package: str, name: str) -> str:
+    """Give a session a catalog of functions.
+
+    Args:
+        spark: the session.
+        package: where the source is.
+        name: of the class, which is in the Java package `lineage`.
+
+    Returns:
+        The name of the catalog.
+
+    Raises:
+        ConfigurationError: the session is one of Spark Connect, and there is no Java here to compile with.
+    """
+    is_classic = classic.is_classic(spark)
+    target: Any = classic.context(spark) if is_classic else spark
+    with _lock:
+        if target not in _have_jar:
+            jar = str(_jar(package, name, spark if is_classic else None))
+            if is_classic:
+                classic.add_jar(spark, jar)
+            else:
+                target.addArtifacts(jar)
+            _have_jar.add(target)
+    if is_classic:
+        classic.see_added_jars(spark)
+    catalog = f"lineage_{name.lower()}"
+    spark.conf.set(f"spark.sql.catalog.{catalog}", f"lineage.{name}")
+    return catalog
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="lineage-bridge-java-")
+
+
+def _jar(package: str, name: str, spark: SparkSession | None) -> Path:
+    """The jar of a class, which lasts as long as this process."""
+    file = Path(_folder().name) / f"{name}.jar"
+    if file.exists():
+        return file
+    source = resources.files(package).joinpath(f"{name}.java").read_text("utf-8")
+    if spark is not None:
+        classes = _compiled(classic.java_class(spark, _COMPILER)(), source)
+    else:
+        (py4j,) = jars.pyspark_jars("py4j")
+        with closing(JvmGateway("Java's compiler", jars.java(), [py4j.parent / "*"])) as gateway:
+            classes = _compiled(gateway.jvm.org.codehaus.janino.SimpleCompiler(), source)
+    with zipfile.ZipFile(file, "w") as found:
+        for each, code in classes.items():
+            found.writestr(f"{each.replace('.', '/')}.class", code)
+    return file
+
+
+def _compiled(compiler: Any, source: str) -> dict[str, bytes]:
+    compiler.cook(source)
+    return dict(compiler.getBytecodes())
