@@ -67,7 +67,7 @@ def discover(
         LineageBridgeError: the environments could not be listed, and there is no last discovery.
     """
     # First, so that wrong AWS settings fail before Confluent is read.
-    client = glue_client or glue.glue_client(settings.aws)
+    client = glue_client or glue.glue_client(settings.aws, unknown_fields=False)
     sql = settings.push.sql
     found = discover_confluent(
         settings.confluent,

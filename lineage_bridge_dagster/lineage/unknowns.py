@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Note, Scope
 from lineage_bridge_dagster.lineage.model import Graph, Node, scopes_of
-from lineage_bridge_dagster.lineage.nodes import ConnectorNode, StatementNode
+from lineage_bridge_dagster.lineage.nodes import ConnectorNode
 from lineage_bridge_dagster.text import first_few, plural
 
 #: Attribute of a process or a schema: the kinds of what is unknown about it.
@@ -85,7 +85,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
 def unknowns_of(node: Node) -> Sequence[str]:
     """The kinds of what is unknown about a node, most often of `Unknown`; empty for most nodes."""
     found = node.unknown
-    return (*found, Unknown.SQL) if StatementNode.of(node).parse_error else found
+    return (*found, Unknown.SQL) if node.parse_error else found
 
 
 def with_notes(coverage: Coverage, graph: Graph) -> Coverage:
@@ -117,7 +117,7 @@ def _open_points(node: Node) -> Iterator[tuple[str, str]]:
     """The kind of each note on a node, and the name that it gives."""
     for kind in unknowns_of(node):
         yield kind, node.label
-    for topic in ConnectorNode.of(node).absent_topics:
+    for topic in node.absent_topics if isinstance(node, ConnectorNode) else ():
         yield ABSENT_TOPICS, f"{topic} ({node.label})"
 
 

@@ -17,8 +17,9 @@ _MAX_ROUNDS = 8
 
 #: Characters of texts that are kept with their results: names, types and scopes come again and again.
 _SHORT = 256
-#: What most texts of a discovery are. Only a token is a secret without a sign or a space before it.
-_NAME = re.compile(r"[\w.\-]*+")
+#: What most texts of a discovery are: names, and plain addresses. Only what is a secret by its looks is one
+#: without a sign or a space before it.
+_NAME = re.compile(r"(?:(?:https?|s3)://)?[\w.\-/]*+")
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])

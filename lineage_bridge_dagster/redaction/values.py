@@ -138,13 +138,13 @@ def masked_values(text: str) -> str:
         text = _AUTHORIZATION.sub(_authorization, text)
     if "=" in text:
         text = _SIGNATURE.sub(rf"\1{MASK}", _QUERY.sub(rf"\1{MASK}", text))
-    if "https://" in text:
-        text = _WEBHOOK.sub(rf"\1{MASK}", text)
     return masked_tokens(text)
 
 
 def masked_tokens(text: str) -> str:
     """Mask what vendors issue."""
+    if "https://" in text:
+        text = _WEBHOOK.sub(rf"\1{MASK}", text)
     return _TOKENS.sub(MASK, text)
 
 

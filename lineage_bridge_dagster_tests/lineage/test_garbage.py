@@ -49,3 +49,15 @@ def test_a_pause_ends_as_the_collector_was(enabled: bool) -> None:
         assert gc.isenabled() is enabled
     finally:
         gc.enable()
+
+
+def test_what_a_pause_leaves_counts_as_old_and_is_still_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage, "_MANY", 1)
+    with no_garbage_collection():
+        cycle = _Cycle()
+        found = weakref.ref(cycle)
+        assert cycle in gc.get_objects(0)
+    assert cycle in gc.get_objects(2)
+    del cycle
+    gc.collect()
+    assert found() is None

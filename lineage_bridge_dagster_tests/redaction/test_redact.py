@@ -201,6 +201,21 @@ def test_redaction_is_idempotent(text: str) -> None:
         assert redact(once) == once
 
 
+_PATH_PIECES = [
+    *("hooks.slack.com/services/T0/B0/abcdefgh12", "x.webhook.office.com/abcdefghi", "secret/hunter2"),
+    *("AKIAABCDEFGHIJKLMNOP", "glsa_0123456789abcdef0123456789abcdef", "password", "orders.v1", "/", "-", "."),
+]
+
+
+@settings(max_examples=400)
+@given(
+    st.sampled_from(["", "http://", "https://", "s3://"]),
+    st.lists(st.sampled_from(_PATH_PIECES), max_size=5).map("".join),
+)
+def test_a_name_or_an_address_is_masked_as_in_any_other_text(scheme: str, path: str) -> None:
+    assert redact_text(scheme + path) + " " == redact_text(f"{scheme}{path} ")
+
+
 @given(st.dictionaries(st.text(max_size=20) | st.sampled_from(["password", "topics", "a.token"]), _TEXTS))
 def test_redaction_of_a_config_is_idempotent(config: dict[str, str]) -> None:
     once = redact_config(config)

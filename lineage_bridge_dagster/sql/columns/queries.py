@@ -67,10 +67,19 @@ class QueryReader:
         self._tree = tree
         self._tables = tables
         self._models = models
+        self._details = details
         self._depth = 0
         self._known: dict[int, tuple[Queries, QueryScope | None, Relation]] = {}
-        self.expressions = ExpressionReader(tree, self.relation)
-        self._formulas = FormulaReader(tree, self.relation) if details else None
+
+    # Both refer to this reader: were they kept, only the collector could free it, with all that it refers to.
+
+    @property
+    def expressions(self) -> ExpressionReader:
+        return ExpressionReader(self._tree, self.relation)
+
+    @property
+    def _formulas(self) -> FormulaReader | None:
+        return FormulaReader(self._tree, self.relation) if self._details else None
 
     def relation(
         self, node: int, queries: Queries | None = None, outer: QueryScope | None = None

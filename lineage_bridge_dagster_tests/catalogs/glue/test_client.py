@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.value_types import MAX_CONCURRENCY
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue
+from lineage_bridge_dagster_tests.catalogs.glue.light_glue import CREATED, LightGlue
 
 
 def test_missing_region_names_the_variable(credentials: None) -> None:
@@ -68,6 +69,24 @@ def test_fields_that_botocore_does_not_know_are_reported_to_those_who_write(
     glue.attach(client)
     (page,) = GlueReader(client).pages("sales")
     assert page[0].unknown_fields == (("OfNextYear",) if unknown_fields else ())
+
+
+def test_times_are_in_utc_whatever_the_zone_of_the_host(
+    credentials: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        client = glue_client(AwsSettings(region="us-east-1", endpoint_url="http://127.0.0.1:1"))
+        glue = LightGlue()
+        glue.add_table("sales", {"Name": "orders"})
+        glue.attach(client)
+        (page,) = GlueReader(client).pages("sales")
+        assert page[0].raw["CreateTime"] == datetime.fromtimestamp(CREATED, UTC)
+        assert page[0].raw["CreateTime"].tzinfo is UTC
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_timeouts_and_attempts_are_bounded(credentials: None) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -260,3 +261,10 @@ def test_schemas_are_asked_for_tables_only(written: Written, text: str) -> None:
 
 def test_plain_query_writes_no_column(parser: FlinkSqlParser) -> None:
     assert columns_of(tree(parser, "SELECT a FROM t")) == ()
+
+
+def test_a_derivation_leaves_nothing_to_the_garbage_collector(parser: FlinkSqlParser) -> None:
+    texts = parser.parse_trees(["INSERT INTO t SELECT a, (SELECT MAX(b) FROM u) AS m FROM s WHERE c > 1"])
+    gc.collect()
+    derive_columns(texts, details=True)
+    assert gc.collect() == 0
