@@ -40,7 +40,7 @@ from lineage_bridge_dagster.automation.settings import SensorConfig
 from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.automation.tick import Tick
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.dagster_internals import DefinitionsLoadContext, DefinitionsLoadType
+from lineage_bridge_dagster.dagster_internals.definitions import DefinitionsLoadContext, DefinitionsLoadType
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.production.postgres import PostgresServer
 

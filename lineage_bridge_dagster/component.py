@@ -73,7 +73,8 @@ from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
 from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import NAME, AwsConfig
 from lineage_bridge_dagster.confluent.resource import ConfluentConfig
-from lineage_bridge_dagster.dagster_internals import DefsStateStorage, other_definitions
+from lineage_bridge_dagster.dagster_internals.definitions import other_definitions
+from lineage_bridge_dagster.dagster_internals.instance import DefsStateStorage
 from lineage_bridge_dagster.datazone.yaml_section import DataZoneConfig
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage import graph_json

@@ -109,7 +109,7 @@ def with_owner(push: PushSettings, name: str = "") -> PushSettings:
 
 @cache
 def _dagster_instance(home: str) -> str:
-    from lineage_bridge_dagster.dagster_internals import stored_instance_id
+    from lineage_bridge_dagster.dagster_internals.instance import stored_instance_id
 
     try:
         return f"dagster-{stored_instance_id()[:12]}"

@@ -21,7 +21,7 @@ from lineage_bridge_dagster.component import (
 )
 from lineage_bridge_dagster.config.scaffold import described, variable
 from lineage_bridge_dagster.config.yaml_section import YamlSection, section_of
-from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
+from lineage_bridge_dagster.dagster_internals.definitions import NamespacedMetadataSet
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.operations.metrics.families import FAMILIES
 from lineage_bridge_dagster_tests.assets.world import world

@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster import settings as settings_module
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.dagster_internals import stored_instance_id
+from lineage_bridge_dagster.dagster_internals.instance import stored_instance_id
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.settings import SettingsReader, with_owner
 

@@ -20,7 +20,7 @@ from dagster import (
 
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
-from lineage_bridge_dagster.dagster_internals import (
+from lineage_bridge_dagster.dagster_internals.definitions import (
     ASSET_SUBSET_INPUT_PREFIX,
     CopiedIn,
     CopiedOut,

@@ -23,7 +23,7 @@ from dagster import (
 from lineage_bridge_dagster.assets.carried_lineage import with_carried
 from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, discovery_complete
 from lineage_bridge_dagster.assets.inventory import Inventory
-from lineage_bridge_dagster.dagster_internals import (
+from lineage_bridge_dagster.dagster_internals.definitions import (
     DATA_VERSION_TAG,
     AssetCheckEvaluationTargetMaterializationData,
 )

@@ -13,7 +13,7 @@ from typing import Any
 from dagster import AssetDep, AssetKey, AssetSpec, UrlMetadataValue
 
 from lineage_bridge_dagster.assets.last_load import LastLoad, Made
-from lineage_bridge_dagster.dagster_internals import with_deps, with_metadata
+from lineage_bridge_dagster.dagster_internals.definitions import with_deps, with_metadata
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles

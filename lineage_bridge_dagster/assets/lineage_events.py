@@ -9,7 +9,7 @@ from logging import Logger
 
 from dagster import DagsterInstance
 
-from lineage_bridge_dagster.dagster_internals import keep_values, read_values
+from lineage_bridge_dagster.dagster_internals.instance import keep_values, read_values
 from lineage_bridge_dagster.errors import LineageBridgeError, is_interruption
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.openlineage.emission import (

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from lineage_bridge_dagster.assets.metadata import RunMetadata
 from lineage_bridge_dagster.config.request_counts import RequestCounts, counting
-from lineage_bridge_dagster.dagster_internals import EngineEventData
+from lineage_bridge_dagster.dagster_internals.runs import EngineEventData
 from lineage_bridge_dagster.lineage.carried import carried_over
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_counts

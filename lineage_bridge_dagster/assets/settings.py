@@ -15,7 +15,7 @@ from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import cron_string_iterator
+from lineage_bridge_dagster.dagster_internals.definitions import cron_string_iterator
 
 #: Missed discoveries after which they count as late, and as stopped.
 _LATE, _STOPPED = 2, 3

@@ -14,7 +14,7 @@ from dagster.components.component.state_backed_component import StateBackedCompo
 from pydantic import PrivateAttr
 
 from lineage_bridge_dagster.config.yaml_section import YamlSection
-from lineage_bridge_dagster.dagster_internals import is_reloading, pin_newest_state
+from lineage_bridge_dagster.dagster_internals.definitions import is_reloading, pin_newest_state
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.text import first_line
 

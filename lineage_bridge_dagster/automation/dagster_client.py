@@ -13,7 +13,7 @@ from lineage_bridge_dagster.automation.jobs import tables_pushed
 from lineage_bridge_dagster.automation.loaded import LoadedTable
 from lineage_bridge_dagster.automation.reload import reload_code_location
 from lineage_bridge_dagster.automation.state import StateStore
-from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES
+from lineage_bridge_dagster.dagster_internals.runs import NOT_FINISHED_STATUSES
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.specs.names import AssetNames
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dagster import AssetKey, DagsterInstance
 
-from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
+from lineage_bridge_dagster.dagster_internals.definitions import DATA_VERSION_TAG
 from lineage_bridge_dagster.specs.keys import tag_key
 
 #: Tag of a materialization by a push with options of its own: the data version that the component's settings

@@ -44,7 +44,7 @@ from lineage_bridge_dagster.automation.state import StateStore
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.config.views import view_of
-from lineage_bridge_dagster.dagster_internals import (
+from lineage_bridge_dagster.dagster_internals.definitions import (
     DATA_VERSION_TAG,
     LocationJob,
     UnresolvedAssetJobDefinition,

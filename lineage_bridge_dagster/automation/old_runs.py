@@ -19,19 +19,21 @@ from dagster import DagsterEventType, DagsterInstance, DagsterRun, DagsterRunSta
 from sqlalchemy import delete, func, select
 
 from lineage_bridge_dagster.automation.run_retention import RetentionReport, RunFacts, RunRetention
-from lineage_bridge_dagster.dagster_internals import (
-    BACKFILL_ID_TAG,
-    NOT_FINISHED_STATUSES,
-    PARTITION_NAME_TAG,
-    REPOSITORY_LABEL_TAG,
-    SCHEDULE_NAME_TAG,
-    SENSOR_NAME_TAG,
+from lineage_bridge_dagster.dagster_internals.instance import (
     AssetCheckExecutionsTable,
     RunsTable,
     SnapshotsTable,
     SqlEventLogStorageTable,
     index_connection,
     run_connection,
+)
+from lineage_bridge_dagster.dagster_internals.runs import (
+    BACKFILL_ID_TAG,
+    NOT_FINISHED_STATUSES,
+    PARTITION_NAME_TAG,
+    REPOSITORY_LABEL_TAG,
+    SCHEDULE_NAME_TAG,
+    SENSOR_NAME_TAG,
 )
 
 _FINISHED = [status for status in DagsterRunStatus if status not in NOT_FINISHED_STATUSES]

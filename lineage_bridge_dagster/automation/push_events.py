@@ -17,7 +17,7 @@ from lineage_bridge_dagster.assets.tables import (
 )
 from lineage_bridge_dagster.automation.data_versions import CONFIGURED_VERSION_TAG, pushed_versions
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.dagster_internals import DATA_VERSION_TAG
+from lineage_bridge_dagster.dagster_internals.definitions import DATA_VERSION_TAG
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus
 from lineage_bridge_dagster.openlineage.emission import EmissionReport
 from lineage_bridge_dagster.specs.markdown import markdown_table

@@ -18,7 +18,7 @@ import httpx
 from dagster_shared.serdes import deserialize_value, serialize_value
 
 from lineage_bridge_dagster.assets.stored_component import ReplacedStateError
-from lineage_bridge_dagster.dagster_internals import CodeServer, code_server
+from lineage_bridge_dagster.dagster_internals.definitions import CodeServer, code_server
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.text import first_line
 

@@ -20,7 +20,7 @@ from dagster import (
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.automation.requests import MAX_TABLES_A_RUN
-from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.dagster_internals.definitions import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import AssetNames
 

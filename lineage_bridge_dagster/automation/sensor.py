@@ -23,7 +23,7 @@ from lineage_bridge_dagster.automation.sweep import SweepSettings
 from lineage_bridge_dagster.automation.tick import Tick, Update
 from lineage_bridge_dagster.automation.watched_lists import ListReader
 from lineage_bridge_dagster.config.request_counts import RequestCounts, counting
-from lineage_bridge_dagster.dagster_internals import UnresolvedAssetJobDefinition
+from lineage_bridge_dagster.dagster_internals.definitions import UnresolvedAssetJobDefinition
 from lineage_bridge_dagster.specs.keys import tag_key
 from lineage_bridge_dagster.specs.names import AssetNames
 

@@ -15,12 +15,9 @@ from uuid import uuid4
 
 from dagster import RunsFilter
 
-from lineage_bridge_dagster.dagster_internals import (
-    NOT_FINISHED_STATUSES,
-    DefinitionsLoadContext,
-    state_files,
-    state_folder,
-)
+from lineage_bridge_dagster.dagster_internals.definitions import DefinitionsLoadContext
+from lineage_bridge_dagster.dagster_internals.instance import state_files, state_folder
+from lineage_bridge_dagster.dagster_internals.runs import NOT_FINISHED_STATUSES
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.formats import NewerFormatError
 from lineage_bridge_dagster.lineage import graph_json
@@ -32,7 +29,7 @@ from lineage_bridge_dagster.text import first_line
 if TYPE_CHECKING:
     from dagster import DagsterInstance
 
-    from lineage_bridge_dagster.dagster_internals import DefsStateStorage
+    from lineage_bridge_dagster.dagster_internals.instance import DefsStateStorage
 
 #: How long a version is kept after a newer one replaced it. A run loads the version that it was planned with;
 #: versions of runs that are still queued or running after that time are kept too.

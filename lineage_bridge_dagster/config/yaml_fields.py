@@ -7,7 +7,7 @@ from lineage_bridge_dagster.config.value_types import pattern_type, text_type
 from lineage_bridge_dagster.config.views import view_of
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection, yaml_type
-from lineage_bridge_dagster.dagster_internals import is_valid_cron_schedule
+from lineage_bridge_dagster.dagster_internals.definitions import is_valid_cron_schedule
 
 #: A part of the names of jobs and sensors.
 NAME = Accepts(pattern_type(r"[A-Za-z0-9_]*", "a name of letters, digits and underscores"))

@@ -126,7 +126,7 @@ def _stamp(path: str) -> Stamp | None:
 
 
 def _execute(run: Start) -> None:
-    from lineage_bridge_dagster.dagster_internals import run_dagster_api, tag_run
+    from lineage_bridge_dagster.dagster_internals.runs import run_dagster_api, tag_run
 
     # Otherwise all runs would wait equally long before they retry, and draw the same samples.
     random.seed()

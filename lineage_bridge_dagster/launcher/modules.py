@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_bridge_dagster.dagster_internals import EXECUTION_MODULES
+from lineage_bridge_dagster.dagster_internals.runs import EXECUTION_MODULES
 
 MODULES = (
     *EXECUTION_MODULES,

@@ -21,9 +21,9 @@ from typing import Any, Self
 
 from dagster import DagsterRun, DagsterRunStatus, DefaultRunLauncher, Field, StringSource
 
-from lineage_bridge_dagster.dagster_internals import (
+from lineage_bridge_dagster.dagster_internals.instance import ConfigurableClassData
+from lineage_bridge_dagster.dagster_internals.runs import (
     CheckRunHealthResult,
-    ConfigurableClassData,
     LaunchRunContext,
     WorkerStatus,
     execution_arguments,

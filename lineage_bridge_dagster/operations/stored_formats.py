@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import open_table
-from lineage_bridge_dagster.dagster_internals import automations, read_values, state_files, state_folder
+from lineage_bridge_dagster.dagster_internals.instance import (
+    automations,
+    read_values,
+    state_files,
+    state_folder,
+)
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.formats import (
     CURSOR,

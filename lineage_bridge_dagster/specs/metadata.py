@@ -20,7 +20,7 @@ from dagster import (
     UrlMetadataValue,
 )
 
-from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
+from lineage_bridge_dagster.dagster_internals.definitions import NamespacedMetadataSet
 from lineage_bridge_dagster.lineage.nodes import Field
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.markdown import MAX_ROWS

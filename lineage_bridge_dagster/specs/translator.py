@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from dagster import AssetKey, AssetSpec
 
-from lineage_bridge_dagster.dagster_internals import copied
+from lineage_bridge_dagster.dagster_internals.definitions import copied
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ExternalJobNode, GlueTableNode, IcebergTableNode

@@ -23,7 +23,7 @@ from dagster import (
     in_process_executor,
 )
 
-from lineage_bridge_dagster.dagster_internals import NOT_FINISHED_STATUSES
+from lineage_bridge_dagster.dagster_internals.runs import NOT_FINISHED_STATUSES
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.text import duration

@@ -20,7 +20,7 @@ from dagster import (
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.config.request_counts import RequestCounts, counting
-from lineage_bridge_dagster.dagster_internals import DagsterExecutionInterruptedError
+from lineage_bridge_dagster.dagster_internals.runs import DagsterExecutionInterruptedError
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcomes

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from lineage_bridge_dagster.automation.old_runs import delete_old_runs
 from lineage_bridge_dagster.automation.run_retention import Kept, RetentionReport, RunRetention
-from lineage_bridge_dagster.dagster_internals import (
+from lineage_bridge_dagster.dagster_internals.instance import (
     AssetCheckExecutionsTable,
     SnapshotsTable,
     SqlEventLogStorageTable,

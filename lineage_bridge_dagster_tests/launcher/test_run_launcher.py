@@ -20,7 +20,7 @@ from dagster._core.workspace.context import WorkspaceProcessContext
 from dagster._daemon.monitoring.run_monitoring import execute_run_monitoring_iteration
 from dagster_shared.record import copy
 
-from lineage_bridge_dagster.dagster_internals import is_of_this_python
+from lineage_bridge_dagster.dagster_internals.runs import is_of_this_python
 from lineage_bridge_dagster.launcher import run_launcher
 from lineage_bridge_dagster.launcher.client import ForkServer, ForkServerError
 from lineage_bridge_dagster.launcher.process import PROCESS_TAG, RunProcess

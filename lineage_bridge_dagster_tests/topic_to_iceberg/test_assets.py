@@ -20,7 +20,7 @@ from lineage_bridge_dagster.assets.metadata import UpkeepMetadata
 from lineage_bridge_dagster.assets.run_reports import parse_report
 from lineage_bridge_dagster.assets.times import now_ms
 from lineage_bridge_dagster.config.request_counts import current_counts
-from lineage_bridge_dagster.dagster_internals import engine_events
+from lineage_bridge_dagster.dagster_internals.runs import engine_events
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
     UNDECODABLE_VALUE,

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.catalogs.plans import NoChange
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.collector.marks import MarkFile
-from lineage_bridge_dagster.dagster_internals import keep_values
+from lineage_bridge_dagster.dagster_internals.instance import keep_values
 from lineage_bridge_dagster.formats import EVERY_FORMAT, NewerFormatError, StoredFormat
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chain_of

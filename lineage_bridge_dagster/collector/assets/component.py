@@ -34,7 +34,7 @@ from lineage_bridge_dagster.collector.variables import VARIABLES
 from lineage_bridge_dagster.config.value_types import Day
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts
-from lineage_bridge_dagster.dagster_internals import (
+from lineage_bridge_dagster.dagster_internals.definitions import (
     UnresolvedAssetJobDefinition,
     reverse_cron_string_iterator,
 )

@@ -20,7 +20,7 @@ from lineage_bridge_dagster.collector.files import WrittenFile
 from lineage_bridge_dagster.collector.layout import LINEAGE, Kind
 from lineage_bridge_dagster.collector.manifests import Manifest
 from lineage_bridge_dagster.collector.rows import Row
-from lineage_bridge_dagster.dagster_internals import NamespacedMetadataSet
+from lineage_bridge_dagster.dagster_internals.definitions import NamespacedMetadataSet
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.specs.markdown import markdown_table
 from lineage_bridge_dagster.specs.metadata import StandardMetadata, table

@@ -19,17 +19,19 @@ from lineage_bridge_dagster.assets.discovery import CHECK as DISCOVERY_COMPLETE
 from lineage_bridge_dagster.assets.run_reports import parse_report
 from lineage_bridge_dagster.assets.table_commits import FRESH
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.dagster_internals import (
-    NOT_FINISHED_STATUSES,
+from lineage_bridge_dagster.dagster_internals.instance import (
     AutomationState,
     automations,
     check_rows,
-    engine_events,
     failed_check_rows,
     first_check_row,
     keep_values,
-    newest_engine_event,
     read_values,
+)
+from lineage_bridge_dagster.dagster_internals.runs import (
+    NOT_FINISHED_STATUSES,
+    engine_events,
+    newest_engine_event,
 )
 from lineage_bridge_dagster.operations.metrics.totals import (
     FinishedRun,

@@ -21,7 +21,7 @@ from dagster import (
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
-from lineage_bridge_dagster.dagster_internals import assets_beside
+from lineage_bridge_dagster.dagster_internals.definitions import assets_beside
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName

@@ -31,7 +31,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lineage_bridge_dagster.automation.cursor import Cursor, TickTotals
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.dagster_internals import keep_values
+from lineage_bridge_dagster.dagster_internals.instance import keep_values
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.operations.metrics import reading

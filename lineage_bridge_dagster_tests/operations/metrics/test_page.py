@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from prometheus_client.registry import Collector
 
 from lineage_bridge_dagster.automation.cursor import Attempt, Cursor, Loss, TickTotals
-from lineage_bridge_dagster.dagster_internals import AutomationState
+from lineage_bridge_dagster.dagster_internals.instance import AutomationState
 from lineage_bridge_dagster.operations.metrics.families import FAMILIES
 from lineage_bridge_dagster.operations.metrics.page import page
 from lineage_bridge_dagster.operations.metrics.reading import (

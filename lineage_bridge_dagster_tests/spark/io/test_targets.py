@@ -11,7 +11,7 @@ from dagster import AssetIn, AssetKey, AssetsDefinition, AssetSpec, Definitions,
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
-from lineage_bridge_dagster.dagster_internals import assets_beside
+from lineage_bridge_dagster.dagster_internals.definitions import assets_beside
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
