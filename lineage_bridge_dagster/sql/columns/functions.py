@@ -21,6 +21,7 @@ from lineage_bridge_dagster.sql.columns.relations import (
 )
 from lineage_bridge_dagster.sql.columns.scopes import FromClause, QueryScope
 from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType
+from lineage_bridge_dagster.sql.flink.tables import EXTERNAL_SEARCHES
 from lineage_bridge_dagster.sql.flink.tree import ABSENT, QUERIES, Tree
 from lineage_bridge_dagster.sql.statement import TablePath
 
@@ -34,8 +35,6 @@ WINDOWS = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
 _WINDOW_COLUMNS = ("window_start", "window_end", "window_time")
 # Functions of a model. Given a table they return its columns, too.
 _MODEL_FUNCTIONS = frozenset({"ML_PREDICT", "AI_COMPLETE", "AI_EMBEDDING"})
-# Functions that return one column of found rows, from an external table.
-_EXTERNAL_SEARCHES = frozenset({"VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"})
 # What AI_RUN_AGENT returns for a prompt.
 _AGENT_COLUMNS = ("status", "response")
 # Between an updating table and one of changes, which has a column for the kind of change.
@@ -120,7 +119,7 @@ def function_relation(arguments: Arguments, origin: Callable[[int], Origin], mod
         return _model(arguments, tables[0][0] if tables else None, origin, models)
     if name == "VECTOR_SEARCH" and tables:
         return _vector_search(arguments, tables[0][0], origin)
-    if name in _EXTERNAL_SEARCHES:
+    if name in EXTERNAL_SEARCHES:
         values = arguments.values()
         query = merged(origin(value) for value in values[1:])
         table = shown(arguments.tree.path(values[0])) if values else ""

@@ -145,7 +145,7 @@ public class TreeWriter {
                 operands[0] = call("MODEL", ((SqlCharStringLiteral) model).toValue(), new int[0]);
             }
         }
-        if (operands.length > 0 && name.toUpperCase(java.util.Locale.ROOT).endsWith("_SEARCH_AGG")) {
+        if (operands.length > 0 && name.toUpperCase(java.util.Locale.ROOT).matches(".*_SEARCH(_AGG)?")) {
             Object table = node.getOperandList().get(0);
             if (table instanceof SqlCharStringLiteral) {
                 String[] parts = ((SqlCharStringLiteral) table).toValue().replace("`", "").split("\\.");

@@ -27,8 +27,10 @@ _Names = frozenset[str]
 _Visit = Callable[[int, _Names], "_Steps"]
 _Steps = list[tuple[_Visit, int, _Names]]
 
-# Confluent's search functions take an external table as a bare name; the grammar parses it as a column.
-_SEARCH_FUNCTIONS = frozenset({"VECTOR_SEARCH_AGG", "KEY_SEARCH_AGG", "TEXT_SEARCH_AGG"})
+# Confluent's search functions take an external table as a bare name; the grammar parses it as a column. They
+# had no `_AGG` in previews.
+_PREVIEWS = ("VECTOR_SEARCH", "KEY_SEARCH", "TEXT_SEARCH", "FEDERATED_SEARCH")
+EXTERNAL_SEARCHES = frozenset({*_PREVIEWS, *(f"{name}_AGG" for name in _PREVIEWS)})
 # Kinds that write the result of a query (their second child) to a table or view (the first).
 _QUERY_WRITERS = frozenset(
     {
@@ -185,7 +187,7 @@ class _Tables:
         children = tree.children(node)
         if kind == "SET_SEMANTICS_TABLE":
             return [(self._source, children[0], names), *((self._expression, c, names) for c in children[1:])]
-        if kind == "OTHER_FUNCTION" and children and tree.name(node).upper() in _SEARCH_FUNCTIONS:
+        if kind == "OTHER_FUNCTION" and children and tree.name(node).upper() in EXTERNAL_SEARCHES:
             table = children[0]
             path = tree.path(tree.child(table, 0) if tree.kind(table) == "ARGUMENT_ASSIGNMENT" else table)
             if path:
