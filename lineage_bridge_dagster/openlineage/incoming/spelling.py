@@ -20,11 +20,14 @@ _SCHEMES: Mapping[str, str] = {
     "s3n": "s3",
     "gcs": "gs",
     "mariadb": "mysql",
+    "mongodb+srv": "mongodb",
     "sqlserver": "mssql",
     "databricks": "unitycatalog",
 }
 #: Schemes of folders and files, whose names are paths.
 STORAGE = frozenset({"s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "file", "adl", "dbfs", "maprfs"})
+#: The schemes of one store, which Hadoop reads at either of its two endpoints.
+_AZURE = frozenset({"abfss", "abfs", "wasbs", "wasb"})
 #: Databases that compare names without regard to case, or fold all unquoted ones the same way.
 _CASELESS = frozenset(
     {"awsathena", "db2", "hana", "hive", "mssql", "oracle", "redshift", "snowflake", "teradata", "trino"}
@@ -105,11 +108,15 @@ def folded(dataset: str) -> str:
     ('snowflake://xy12345/a.b.c', 'snowflake://xy12345.eu-central-1/a.b.c')
     >>> folded("postgres://pg:5432/shop.orders")
     'postgres://pg:5432/shop.public.orders'
+    >>> folded("wasbs://raw@acme.blob.core.windows.net/orders/")
+    'abfss://raw@acme.dfs.core.windows.net/orders'
     """
     scheme, separator, rest = dataset.partition("://")
     if not separator:
         return dataset.lower() if dataset.startswith(("arn:", _UNITY)) else dataset
     scheme = _SCHEMES.get(scheme.lower(), scheme.lower())
+    if scheme in _AZURE:
+        scheme, rest = "abfss", rest.replace(".blob.core.", ".dfs.core.", 1)
     if scheme in STORAGE:
         return f"{scheme}://{rest.rstrip('/')}"
     authority, slash, local = rest.partition("/")

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from lineage_bridge_dagster.sql.statement import SqlStatement, TextLineage
 
-VERSION = "flink-sql-parser 2.2.0 / 4"
+VERSION = "flink-sql-parser 2.2.0 / 5"
 """What a cached lineage depends on besides the text. Raise the last number when the rules in `flink/`
 change."""
 

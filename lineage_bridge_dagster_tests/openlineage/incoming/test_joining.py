@@ -29,6 +29,7 @@ PORTS = {
     "oracle": "1521",
     "kafka": "9092",
     "cassandra": "9042",
+    "mongodb": "27017",
 }
 
 
@@ -105,6 +106,8 @@ NODES = [
     outside("cassandra://c.example:9042/shop.orders"),
     outside("unitycatalog://dbc.cloud.databricks.com/main.sales.orders"),
     outside("s3://whole"),
+    outside("wasbs://raw@acme.dfs.core.windows.net/topics/clicks"),
+    outside("mongodb://c1.mongodb.net:27017/shop.carts"),
 ]
 JOIN = DatasetJoin(NODES, ports=PORTS, listed=["lkc-1", "own"])
 
@@ -171,6 +174,17 @@ def find(*names: str) -> Joined:
             0.9,
         ),
         ("bigquery acme.sales.orders", "bigquery:acme.sales.orders", 1),
+        (
+            "abfss://raw@acme.dfs.core.windows.net topics/clicks",
+            "wasbs://raw@acme.dfs.core.windows.net/topics/clicks",
+            1,
+        ),
+        (
+            "wasbs://raw@acme.blob.core.windows.net topics/clicks",
+            "wasbs://raw@acme.dfs.core.windows.net/topics/clicks",
+            1,
+        ),
+        ("mongodb+srv://c1.mongodb.net shop.carts", "mongodb://c1.mongodb.net:27017/shop.carts", 1),
         # Iceberg's catalogs in Spark: slashes for dots, quotes, a bucket for each table, addresses.
         (f"{ARN} table/`lkc-1`/`orders/v1`", "glue:lkc-1/orders.v1", 1),
         (f"{ARN} table/lkc-1/orders/v1", "glue:lkc-1/orders.v1", 1),

@@ -31,6 +31,7 @@ class RecordNode:
         without: Fields that an open struct does not have.
         parsed: Whether further fields are parts of the value itself, such as those of a text of JSON, so that
             they are made of its sources.
+        starts: How joined names of further fields start -> the open struct that has the rest of the name.
     """
 
     sources: frozenset[str] = frozenset()
@@ -40,6 +41,7 @@ class RecordNode:
     array: bool = False
     without: frozenset[str] = frozenset()
     parsed: bool = False
+    starts: Mapping[str, RecordNode] = field(default_factory=dict)
 
     @property
     def is_struct(self) -> bool:
@@ -73,6 +75,9 @@ class RecordNode:
         found = self.known.get(name)
         if found is not None or not self.open or name in self.without:
             return found
+        for start, inner in self.starts.items():
+            if name.startswith(start):
+                return inner._child(name[len(start) :])
         if self.parsed:
             return RecordNode(self.sources, open=True, unknown=self.unknown, parsed=True)
         sources = frozenset(f"{source}.{name}" for source in self.sources)

@@ -22,12 +22,14 @@ from lineage_bridge_dagster.confluent.connectors.columns.sources.topic import So
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.extras import needs
 
+#: sqlglot would give names in lower case, in which SQL Server does not return them.
+_TSQL = "tsql, normalization_strategy = case_sensitive"
 #: By the scheme of datasets, the dialect of their queries.
 _DIALECTS = {
     "postgres": "postgres",
     "mysql": "mysql",
-    "mssql": "tsql",
-    "sqlserver": "tsql",
+    "mssql": _TSQL,
+    "sqlserver": _TSQL,
     "oracle": "oracle",
     "snowflake": "snowflake",
     "redshift": "redshift",
@@ -68,11 +70,12 @@ def _row(query: str, tables: _Tables) -> RecordNode:
     dialect = _DIALECTS.get(scheme)
     try:
         tree = sqlglot.parse_one(query, dialect=dialect)
+        spelled = _one_spelling(tree) if dialect == _TSQL else {}
         schema: dict[str, Any] = {}
         for table in tree.find_all(exp.Table):
             columns = next((found for name, found in tables if _names(name, table)), ())
             if columns:
-                _put(schema, table, dict.fromkeys(columns, "text"))
+                _put(schema, table, {spelled.get(name.casefold(), name): "text" for name in columns})
         tree = qualify(
             tree,
             dialect=dialect,
@@ -95,6 +98,20 @@ def _row(query: str, tables: _Tables) -> RecordNode:
         parts = [_node(each, at, tables, 0) for each, at in _selected(scope, item.alias_or_name)]
         fields[item.alias_or_name] = merged(parts)
     return struct(fields)
+
+
+def _one_spelling(tree: Any) -> dict[str, str]:
+    """Spell tables as where they are defined; return the spellings of columns by their lower-case names."""
+    from sqlglot import exp
+
+    aliases = {each.alias_or_name.casefold(): each.alias_or_name for each in tree.find_all(exp.DerivedTable)}
+    aliases |= {each.alias_or_name.casefold(): each.alias_or_name for each in tree.find_all(exp.Table)}
+    found = {}
+    for column in tree.find_all(exp.Column):
+        found[column.name.casefold()] = column.name
+        if spelled := aliases.get(column.table.casefold()):
+            column.args["table"].set("this", spelled)
+    return found
 
 
 def _node(item: Any, scope: Any, tables: _Tables, depth: int) -> RecordNode:

@@ -101,10 +101,13 @@ def flatten(node: RecordNode, settings: FieldSettings) -> RecordNode:
 def joined_names(node: RecordNode, delimiter: str) -> RecordNode:
     """A struct in which the names of structs within structs are joined; arrays keep what they contain."""
     fields: dict[str, RecordNode] = {}
+    starts: dict[str, RecordNode] = {}
 
     def collect(inner: RecordNode, prefix: str) -> None:
         for name, each in inner.known.items():
             joined = f"{prefix}{delimiter}{name}" if prefix else name
+            if each.open:
+                starts[joined + delimiter] = each
             if each.fields is not None and not each.array:
                 collect(each, joined)
             else:
@@ -113,7 +116,9 @@ def joined_names(node: RecordNode, delimiter: str) -> RecordNode:
     if not node.is_struct:
         return node
     collect(node, "")
-    return replace(node, fields=fields)
+    if node.open or not starts:
+        return replace(node, fields=fields, starts=starts)
+    return replace(node, fields=fields, starts=starts, open=True, unknown="names of fields are not known")
 
 
 @transform(f"{_PACKAGE}.ValueToKey")

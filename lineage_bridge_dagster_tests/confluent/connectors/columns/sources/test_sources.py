@@ -194,6 +194,20 @@ def test_columns_of_a_query(query: str, fields: dict[str, str]) -> None:
     assert {path: at(row, path) for path in fields} == fields
 
 
+def test_names_in_a_query_of_sql_server_keep_their_case() -> None:
+    table = "mssql://sql:1433/erp.dbo.Line"
+    query = (
+        "SELECT * FROM (SELECT L.[Id], SUM(l.Amount) AS Total, lineNo FROM dbo.Line l (nolock) "
+        "JOIN dbo.Other o ON o.Id = l.Id GROUP BY l.Id, lineNo) AS x"
+    )
+    row = query_row(topic("jdbc", {"query": query}, table, **{table: ["id", "Amount", "LineNo"]}), query)
+    assert {name: at(row, name).removeprefix(table) for name in ("Id", "Total", "lineNo")} == {
+        "Id": ".id",
+        "Total": ".Amount",
+        "lineNo": ".LineNo",
+    }
+
+
 def test_unqualified_columns_over_tables_of_unknown_columns_are_not_known() -> None:
     query = "SELECT id, o.total FROM orders o JOIN customers c ON c.id = o.customer_id"
     row = query_row(topic("jdbc", {"query": query}, TABLE, OTHER, none=()), query)

@@ -324,6 +324,14 @@ def test_fields_of_unknown_names_are_found_under_their_names_until_they_are_rena
     assert found == {"a": None, "b": "topic:orders.value.a", "c": None, "d": "topic:orders.value.d"}
 
 
+def test_joined_names_of_unknown_fields_are_taken_apart() -> None:
+    event = struct({"after": anything("db.orders"), "op": leaf("op")})
+    value = run(ConnectRecord(None, event), {"type": f"{KAFKA}Flatten$Value", "delimiter": "_"}).value
+    assert value is not None
+    found = {name: node and made_of(node) for name in ("after_id", "op", "id") for node in [value.at(name)]}
+    assert found == {"after_id": "db.orders.id", "op": "op", "id": "?"}
+
+
 def test_fields_of_a_parsed_text_are_made_of_the_text() -> None:
     expand = {"type": "com.redhat.insights.expandjsonsmt.ExpandJSON$Value", "sourceFields": "doc"}
     value = run(ConnectRecord(None, tree("doc")), expand).value
