@@ -14,44 +14,20 @@ from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings imp
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
-from lineage_bridge_dagster.confluent.connectors.transforms.neutral import NEUTRAL
+from lineage_bridge_dagster.confluent.connectors.transforms.neutral import KEEP_FIELDS, NEUTRAL
 from lineage_bridge_dagster.confluent.connectors.transforms.predicates import test_of
+from lineage_bridge_dagster.confluent.connectors.transforms.routers import ROUTERS
 from lineage_bridge_dagster.confluent.connectors.transforms.routing import routing_of
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import TransformSettings
+from lineage_bridge_dagster.text import words
 
 #: Simple names of transforms that route, filter, rename, move or drop, and change no value of a field.
-_VALUES_STAY = frozenset(
-    {
-        "ByLogicalTableRouter",
-        "ChangeCase",
-        "ChangeTopicCase",
-        "CollectionNameTransformation",
-        "ContentBasedRouter",
-        "Drop",
-        "DropHeaders",
-        "ExtractField",
-        "ExtractNestedField",
-        "ExtractNewRecordState",
-        "ExtractTopic",
-        "FieldNameTransformation",
-        "Filter",
-        "FilterByFieldValue",
-        "Flatten",
-        "HeaderFrom",
-        "HoistField",
-        "InsertField",
-        "InsertHeader",
-        "KeyToValue",
-        "LowerCaseTopic",
-        "MessageTimestampRouter",
-        "RegexRouter",
-        "ReplaceField",
-        "SetSchemaMetadata",
-        "TimestampRouter",
-        "TombstoneHandler",
-        "TopicRegexRouter",
-        "ValueToKey",
-    }
+_VALUES_STAY = words(
+    """ByLogicalTableRouter ChangeCase ChangeTopicCase CollectionNameTransformation ContentBasedRouter Drop
+    DropHeaders ExtractField ExtractNestedField ExtractNewRecordState ExtractTopic
+    FieldNameTransformation Filter FilterByFieldValue Flatten HeaderFrom HoistField InsertField
+    InsertHeader KeyToValue LowerCaseTopic MessageTimestampRouter RegexRouter ReplaceField
+    SetSchemaMetadata TimestampRouter TombstoneHandler TopicRegexRouter ValueToKey"""
 )
 _TOMBSTONES = "org.apache.kafka.connect.transforms.predicates.RecordIsTombstone"
 
@@ -86,6 +62,8 @@ def keeps_values(config: Config) -> bool:
 
 def _changed(record: ConnectRecord, name: str, settings: FieldSettings) -> ConnectRecord:
     change = CHANGES.get(name)
+    if change is None and (name in KEEP_FIELDS or name in ROUTERS):
+        return record
     if change is not None:
         try:
             return change(record, settings)

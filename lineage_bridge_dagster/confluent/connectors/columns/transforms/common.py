@@ -24,7 +24,6 @@ from lineage_bridge_dagster.confluent.connectors.columns.records import (
 from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings import (
     FieldSettings,
     UnknownChangeError,
-    neutral,
     side_of,
     side_transform,
     transform,
@@ -231,40 +230,3 @@ def add_op_field(record: ConnectRecord, _settings: FieldSettings) -> ConnectReco
         return record
     row = (event.at("after") or struct({})).with_field(("__op",), (event.at("op") or leaf()).whole())
     return replace(record, value=event.with_field(("after",), row))
-
-
-# They filter, route, mark or change values, and leave the fields of key and value.
-neutral(_CONFLUENT, "ExtractTopic Filter GzipDecompress MessageTimestampRouter TombstoneHandler")
-neutral("io.confluent.transforms", "NullFilter")
-neutral("io.confluent.connect.cloud.transforms", "TopicRegexRouter")
-neutral(
-    _AIVEN,
-    "CaseTransform ExtractTimestamp ExtractTopic ExtractTopicFromSchemaName ExtractTopicFromValueSchema "
-    "FilterByFieldValue Hash TombstoneHandler",
-)
-neutral(
-    _COMMON,
-    "AdjustPrecisionAndScale BytesToString ChangeTopicCase Debug ExtractTimestamp LowerCaseTopic "
-    "NormalizeSchema PatternFilter SchemaNameToTopic SetMaximumPrecision TimestampNow ToLong",
-)
-neutral(
-    "io.lenses.connect.smt.header",
-    "InsertFieldTimestampHeaders InsertRecordTimestampHeaders InsertRollingFieldTimestampHeaders "
-    "InsertRollingRecordTimestampHeaders InsertRollingWallclock InsertRollingWallclockHeaders "
-    "InsertSourcePartitionOrOffsetValue InsertWallclock InsertWallclockDateTimePart InsertWallclockHeaders "
-    "TimestampConverter",
-)
-neutral("com.datamountaineer.streamreactor.connect.transforms", "LogicalFieldToString MapKeyToString")
-neutral("com.clickhouse.kafka.connect.transforms", "ExtractTopic")
-neutral("com.couchbase.connect.kafka.transform", "DropIfNullValue")
-neutral("com.catawiki.kafka.connect.transforms", "FilterNullTombstone")
-neutral("com.github.hpgrahsl.kafka.connect.transforms.kryptonite", "CipherField")
-neutral("com.github.rerorero.kafka.connect.transform.encrypt", "Transform")
-neutral("io.github.rerorero.kafka.connect.transform.encrypt", "Transform")
-neutral("com.redhat.insights.kafka.connect.transforms", "DropIf Filter")
-neutral("com.michelin.kafka.connect.transforms.qlik.replicate", "ReplicateTimestampConverter")
-neutral("io.kineticedge.kafka.connect.transforms", "Trim")
-neutral(
-    "com.starrocks.connector.kafka.transforms",
-    "MicroTimestampConverter TimeMillisToStringTransform VariableScaleDecimalToStringTransform",
-)

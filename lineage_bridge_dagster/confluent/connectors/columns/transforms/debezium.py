@@ -20,7 +20,6 @@ from lineage_bridge_dagster.confluent.connectors.columns.transforms.kafka import
 from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings import (
     FieldSettings,
     UnknownChangeError,
-    neutral,
     transform,
 )
 from lineage_bridge_dagster.confluent.connectors.transforms.cases import NAMING_STYLES
@@ -233,22 +232,3 @@ def remove_field(record: ConnectRecord, settings: FieldSettings) -> ConnectRecor
     for name in settings.items("field_names"):
         value = value.with_field(name.split("."), None) if value is not None else None
     return replace(record, value=value)
-
-
-# They route, filter, mark or change values, and leave the fields of key and value.
-neutral(
-    _PACKAGE,
-    "ContentBasedRouter EnforceRecordSize ExtractChangedRecordState Filter GeometryFormatTransformer "
-    "SchemaChangeEventFilter SwapGeometryCoordinates TimezoneConverter VectorToJsonConverter",
-)
-neutral(f"{_PACKAGE}.openlineage", "OpenLineage")
-neutral(f"{_PACKAGE}.partitions", "ComputePartition PartitionRouting")
-neutral(f"{_PACKAGE}.tracing", "ActivateTracingSpan")
-neutral("io.debezium.connector.jdbc.transforms", "CollectionNameTransformation")
-neutral("io.debezium.connector.mysql.transforms", "ReadToInsertEvent")
-neutral("io.debezium.connector.postgresql.transforms.timescaledb", "TimescaleDb")
-neutral("io.debezium.connector.postgresql.transforms.yugabytedb", "PGCompatible")
-neutral("io.debezium.connector.yugabytedb.transforms", "PGCompatible")
-neutral(
-    "io.debezium.connector.vitess.transforms", "FilterTransactionTopicRecords ReplaceFieldValue UseLocalVgtid"
-)

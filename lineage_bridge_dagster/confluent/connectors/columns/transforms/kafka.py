@@ -16,7 +16,6 @@ from lineage_bridge_dagster.confluent.connectors.columns.records import (
 )
 from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings import (
     FieldSettings,
-    neutral,
     side_of,
     side_transform,
     transform,
@@ -158,7 +157,3 @@ def insert_header(record: ConnectRecord, settings: FieldSettings) -> ConnectReco
 def drop_headers(record: ConnectRecord, settings: FieldSettings) -> ConnectRecord:
     gone = settings.items("headers")
     return replace(record, headers={name: node for name, node in record.headers.items() if name not in gone})
-
-
-# They drop or route whole records, or change what a schema is called.
-neutral(_PACKAGE, "Filter RegexRouter TimestampRouter SetSchemaMetadata")

@@ -100,11 +100,6 @@ def with_side(record: ConnectRecord, settings: FieldSettings, node: RecordNode |
     return replace(record, key=node) if settings.side == "Key" else replace(record, value=node)
 
 
-def neutral(package: str, names: str) -> None:
-    """Declare classes that change no field, though perhaps their types or the whole record's fate."""
-    CHANGES.update({f"{package}.{name}": lambda record, _settings: record for name in names.split()})
-
-
 def settings_of(config: Config, label: str) -> tuple[str, FieldSettings]:
     """The class of a transform, without its side, and its settings."""
     prefix = f"transforms.{label}."
