@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.confluent.connectors.addresses import redshift_cluster
-from lineage_bridge_dagster.confluent.connectors.families.object_store_plugins import folder_of
+from lineage_bridge_dagster.confluent.connectors.families.object_stores import folder_of
 from lineage_bridge_dagster.confluent.connectors.naming import location
 from lineage_bridge_dagster_tests.confluent.connectors.conftest import read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.confluent.connectors.addresses import snowflake_account
-from lineage_bridge_dagster.confluent.connectors.families.snowflake import java_hash, table_of
+from lineage_bridge_dagster.confluent.connectors.families.warehouses import java_hash, table_of
 from lineage_bridge_dagster_tests.confluent.connectors.conftest import read
 
 CONFIG = {

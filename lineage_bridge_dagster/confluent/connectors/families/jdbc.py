@@ -1,7 +1,8 @@
-"""Sources of relational databases by JDBC.
+"""Relational databases by JDBC, and SAP HANA by SAP's own connectors.
 
-Source: `JdbcSourceConnector`, `TableMonitorThread` and `BulkTableQuerier` of confluentinc/kafka-connect-jdbc
-and Aiven-Open/jdbc-connector-for-apache-kafka; "Snowflake Source Connector for Confluent Cloud".
+Sources: `JdbcSourceConnector`, `TableMonitorThread`, `BulkTableQuerier` and `JdbcDbWriter` of
+confluentinc/kafka-connect-jdbc and Aiven-Open/jdbc-connector-for-apache-kafka; "Snowflake Source Connector
+for Confluent Cloud"; README.md of SAP/kafka-connect-sap.
 """
 
 from __future__ import annotations
@@ -11,16 +12,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from lineage_bridge_dagster.confluent.connectors.config import is_resolved
+from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config, is_resolved
+from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection, table_name
 from lineage_bridge_dagster.confluent.connectors.family import (
+    Sink,
+    SinkContext,
     Source,
     SourceContext,
     WrittenTopic,
     named_for,
+    sink_family,
     source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.query import tables_of
-from lineage_bridge_dagster.confluent.connectors.relational import Database, database_of, plain_parts
+from lineage_bridge_dagster.confluent.connectors.relational import (
+    Database,
+    database_of,
+    name_parts,
+    plain_parts,
+)
 from lineage_bridge_dagster.confluent.connectors.table_patterns import PatternExpansion, TableList
 
 #: A name part that no database has: what matches it in place of a schema matches any schema.
@@ -242,3 +252,93 @@ source_family(
     "io.aiven.connect.jdbc.JdbcSourceConnector",
     "com.yugabyte.jdbc.JdbcSourceConnector",
 )(jdbc())
+
+
+def _jdbc_sink(kind: str = "") -> Sink:
+    """A table by `table.name.format`, which may name its schema, or its database in MySQL.
+
+    Args:
+        kind: The database of a managed connector; by default the JDBC URL tells it.
+    """
+
+    def sink(context: SinkContext, topic: str) -> str:
+        config = context.config
+        name = config.pairs("topics.to.tables.mapping").get(topic, "")
+        if not name:
+            name = table_name(config, topic)
+            if config.flag("table.name.normalize"):
+                name = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        unquoted = config.get("quote.sql.identifiers").lower() == "never"
+        unquoted = unquoted or not config.flag("sql.quote.identifiers", True)
+        return _written_table(context, kind, name, quoted=not unquoted)
+
+    return sink
+
+
+@sink_family("debezium-jdbc", "", "io.debezium.connector.jdbc.JdbcSinkConnector")
+def debezium_jdbc_sink(context: SinkContext, topic: str) -> str:
+    """A table by Debezium's naming strategy."""
+    name = debezium_collection(context, topic)
+    return name and _written_table(context, "", name, quoted=context.config.flag("quote.identifiers"))
+
+
+def _written_table(context: SinkContext, kind: str, name: str, *, quoted: bool) -> str:
+    """The dataset of a table's name."""
+    config = context.config
+    database = database_of(config, kind)
+    if database is None or not database.host:
+        context.warnings.append(f"its database is not known from {_address_key(config)}")
+        return ""
+    parts = name_parts(name)
+    plain = [part for part, _ in parts] if quoted else database.folded(parts)
+    dataset = database.table(*plain)
+    if not dataset and UNRESOLVED not in name:
+        context.warnings.append(
+            f"{name}, the table by its configuration, names none in its database, or the database is not set"
+        )
+    return dataset
+
+
+def _address_key(config: Config) -> str:
+    return "connection.host" if config.get("connection.host") else "connection.url"
+
+
+sink_family("jdbc-postgres", "PostgresSink AlloyDbSink")(_jdbc_sink("postgresql"))
+sink_family("jdbc-mysql", "MySqlSink")(_jdbc_sink("mysql"))
+sink_family("jdbc-sqlserver", "MicrosoftSqlServerSink")(_jdbc_sink("sqlserver"))
+sink_family("jdbc-oracle", "OracleDatabaseSink")(_jdbc_sink("oracle"))
+sink_family(
+    "jdbc",
+    "",
+    "io.confluent.connect.jdbc.JdbcSinkConnector",
+    "io.aiven.connect.jdbc.JdbcSinkConnector",
+    "com.yugabyte.jdbc.JdbcSinkConnector",
+    "com.ibm.eventstreams.connect.jdbcsink.JDBCSinkConnector",
+)(_jdbc_sink())
+
+
+_SAP = "com.sap.kafka.connect."
+
+
+def _hana_table(database: Database | None, name: str) -> str:
+    return database.table(*database.folded(name_parts(name))) if database and name else ""
+
+
+@source_family("sap-hana", "", _SAP + "source.hana.HANASourceConnector")
+def hana_source(context: SourceContext) -> Iterator[WrittenTopic]:
+    """Topics of `topics`, each with `{topic}.table.name` or `{topic}.query`."""
+    config = context.config
+    database = database_of(config)
+    for topic in config.items("topics"):
+        query = config.get(f"{topic}.query")
+        if query and config.get("queryMode").lower() == "query":
+            yield from query_flows(context, database, query, topic)
+        else:
+            yield WrittenTopic(topic, _hana_table(database, config.get(f"{topic}.table.name")))
+
+
+@sink_family("sap-hana", "", _SAP + "sink.hana.HANASinkConnector")
+def hana_sink(context: SinkContext, topic: str) -> str:
+    """The table of `{topic}.table.name`."""
+    config = context.config
+    return _hana_table(database_of(config), config.get(f"{topic}.table.name"))

@@ -1,4 +1,7 @@
-"""Message queues: JMS brokers, RabbitMQ, MQTT, and the queues of the clouds."""
+"""Message queues: JMS brokers, RabbitMQ, MQTT, and the queues of the clouds.
+
+Lenses' connectors (stream-reactor) map queues to topics by KCQL.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.common import (
     KeyedDataset,
     keyed,
@@ -227,4 +231,56 @@ sink_family(
             name="exchange | routing.key = ${topic}",
         )
     )
+)
+
+
+#: `Endpoint=sb://namespace.servicebus.windows.net/;SharedAccessKeyName=...`
+_ENDPOINT = re.compile(r"(?i)\bEndpoint=(sb://[^;]+)")
+
+
+def _subscription(project: str, path: str) -> str:
+    return naming.PUBSUB_SUBSCRIPTION(project=project, subscription=path.rpartition("/")[2])
+
+
+def _service_bus_entity(connection: str, entity: str) -> str:
+    endpoint = _ENDPOINT.search(connection)
+    return naming.SERVICE_BUS(host=endpoint[1] if endpoint else "", entity=entity)
+
+
+_LENSES_JMS = keyed(naming.JMS, "connect.jms.", host="url", destination="= ${topic}")
+_LENSES_MQTT = keyed(mqtt_topic, "connect.mqtt.", address="hosts", topic="= ${topic}")
+_LENSES_SERVICE_BUS = keyed(
+    _service_bus_entity, "connect.servicebus.", connection="connection.string", entity="= ${topic}"
+)
+_LENSES_PUBSUB = keyed(_subscription, "connect.pubsub.", project="gcp.project.id", path="= ${topic}")
+_LENSES_EVENT_HUBS = keyed(
+    naming.EVENT_HUBS,
+    "connect.eventhubs.source.connection.settings.",
+    host="bootstrap.servers",
+    hub="= ${topic}",
+)
+
+source_family("lenses-jms", "", *kcql.classes("jms.source.JMSSourceConnector"))(
+    kcql.source("connect.jms.kcql", _LENSES_JMS)
+)
+source_family("lenses-mqtt", "", *kcql.classes("mqtt.source.MqttSourceConnector"))(
+    kcql.source("connect.mqtt.kcql", _LENSES_MQTT)
+)
+source_family("lenses-pubsub", "", *kcql.classes("gcp.pubsub.source.GCPPubSubSourceConnector"))(
+    kcql.source("connect.pubsub.kcql", _LENSES_PUBSUB)
+)
+source_family("lenses-event-hubs", "", *kcql.classes("azure.eventhubs.source.AzureEventHubsSourceConnector"))(
+    kcql.source("connect.eventhubs.kcql", _LENSES_EVENT_HUBS)
+)
+source_family(
+    "lenses-service-bus", "", *kcql.classes("azure.servicebus.source.AzureServiceBusSourceConnector")
+)(kcql.source("connect.servicebus.kcql", _LENSES_SERVICE_BUS))
+sink_family("lenses-jms", "", *kcql.classes("jms.sink.JMSSinkConnector"))(
+    kcql.sink(_LENSES_JMS, "connect.jms.kcql")
+)
+sink_family("lenses-mqtt", "", *kcql.classes("mqtt.sink.MqttSinkConnector"))(
+    kcql.sink(_LENSES_MQTT, "connect.mqtt.kcql")
+)
+sink_family("lenses-service-bus", "", *kcql.classes("azure.servicebus.sink.AzureServiceBusSinkConnector"))(
+    kcql.sink(_LENSES_SERVICE_BUS, "connect.servicebus.kcql")
 )

@@ -1,4 +1,4 @@
-"""Search engines.
+"""Search engines and vector stores.
 
 Source: `ElasticsearchSinkTask` of confluentinc/kafka-connect-elasticsearch; `OpenSearchSinkConnectorConfig`
 of Aiven-Open/opensearch-connector-for-apache-kafka.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
 from lineage_bridge_dagster.confluent.connectors.family import Sink, SinkContext, sink_family
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
@@ -115,4 +115,25 @@ sink_family(
 )(engine(naming.OPENSEARCH, _aiven_name))
 sink_family("opensearch-community", "", "com.dmathieu.kafka.opensearch.OpenSearchSinkConnector")(
     engine(naming.OPENSEARCH, _confluent_name)
+)
+
+
+@sink_family("qdrant", "", "io.qdrant.kafka.QdrantSinkConnector")
+def qdrant(context: SinkContext, _topic: str) -> str:
+    context.warnings.append("Qdrant's collection is in the record (collection_name), and is not known")
+    return ""
+
+
+sink_family("pinecone", "PineconeSink", "io.confluent.connect.pinecone.PineconeSinkConnector")(
+    per_topic(keyed(naming.PINECONE, "pinecone.", project="project", index="index"))
+)
+sink_family("milvus", "", "com.milvus.io.kafka.MilvusSinkConnector")(
+    per_topic(
+        keyed(naming.MILVUS, host="public.endpoint", database="database.name", collection="collection.name")
+    )
+)
+sink_family("weaviate", "", "io.weaviate.connector.WeaviateSinkConnector")(
+    named_by_topic(
+        keyed(naming.WEAVIATE, host="weaviate.connection.url", collection="collection.mapping = ${topic}")
+    )
 )

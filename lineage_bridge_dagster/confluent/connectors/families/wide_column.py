@@ -1,10 +1,116 @@
-"""Distributed stores of the Java world: HBase, MapR and GemFire."""
+"""Wide-column stores and stores like them: Apache Cassandra, ScyllaDB, HBase, MapR and GemFire.
+
+Cassandra's connectors are those of DataStax, Confluent, ScyllaDB and Lenses.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
+
 from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
-from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
+from lineage_bridge_dagster.confluent.connectors.family import (
+    SinkContext,
+    SourceContext,
+    WrittenTopic,
+    sink_family,
+    source_family,
+)
+
+#: `topic.{topic}.{keyspace}.{table}.mapping`; only a topic's name may have dots.
+_MAPPING = re.compile(r"topic\.(.+)\.(\w+)\.(\w+)\.mapping", re.DOTALL)
+
+
+@sink_family(
+    "cassandra-datastax",
+    "",
+    "com.datastax.oss.kafka.sink.CassandraSinkConnector",
+    "com.datastax.kafkaconnector.DseSinkConnector",
+    "com.datastax.kafkaconnector.CassandraSinkConnector",
+)
+def datastax_sink(context: SinkContext, topic: str) -> Iterable[str]:
+    """The tables that a `topic.{topic}.{keyspace}.{table}.mapping` names."""
+    config = context.config
+    host = config.get("contactPoints")
+    if not host:
+        context.warnings.append(
+            "contactPoints is not set: cloud.secureConnectBundle does not tell the address of the database"
+        )
+        return
+    for match in config.keys_like(_MAPPING):
+        if match[1] == topic:
+            yield _cassandra(host, config.get("port"), match[2], match[3])
+
+
+def _cassandra(host: str, port: str, keyspace: str, table: str) -> str:
+    return naming.CASSANDRA(host=host, port=port, keyspace=keyspace, table=table)
+
+
+sink_family("cassandra", "", "io.confluent.connect.cassandra.CassandraSinkConnector")(
+    named_by_topic(
+        keyed(
+            naming.CASSANDRA,
+            "cassandra.",
+            host="contact.points",
+            port="port",
+            keyspace="keyspace",
+            table="= ${topic}",
+        )
+    )
+)
+
+
+@sink_family("scylladb", "", "io.connect.scylladb.ScyllaDbSinkConnector")
+def scylla_sink(context: SinkContext, topic: str) -> str:
+    """The topic's table: a dot or a hyphen in its name becomes an underscore."""
+    config = context.config
+    keyspace = config.get("scylladb.keyspace")
+    table = re.sub("[.-]", "_", topic)
+    return _cassandra(
+        config.get("scylladb.contact.points"), config.get("scylladb.port"), keyspace, table
+    )
+
+
+@source_family("scylladb", "", "com.scylladb.cdc.debezium.connector.ScyllaConnector")
+def scylla_source(context: SourceContext) -> Iterator[WrittenTopic]:
+    """Topics `{prefix}.{keyspace}.{table}`, one for each listed table."""
+    config = context.config
+    prefix = config.get("topic.prefix", "scylla.name")
+    context.internal.append(
+        f"{config.get('heartbeat.topics.prefix', default='__debezium-heartbeat')}.{prefix}"
+    )
+    for name in config.items("scylla.table.names"):
+        keyspace, _, table = name.partition(".")
+        dataset = _cassandra(config.get("scylla.cluster.ip.addresses"), "", keyspace, table)
+        yield WrittenTopic(f"{prefix}.{name}" if prefix else "", dataset)
+
+
+def _lenses_table(host: str, port: str, keyspace: str, name: str) -> str:
+    """A table, in its own keyspace or in the one of the configuration."""
+    own, _, table = name.rpartition(".")
+    return _cassandra(host, port, own or keyspace, table)
+
+
+_CASSANDRA_LENSES = keyed(
+    _lenses_table,
+    "connect.cassandra.",
+    host="contact.points",
+    port="port",
+    keyspace="key.space",
+    name="= ${topic}",
+)
+
+source_family("cassandra-lenses", "", *kcql.classes("cassandra.source.CassandraSourceConnector"))(
+    kcql.source("connect.cassandra.kcql", _CASSANDRA_LENSES)
+)
+sink_family(
+    "cassandra-lenses",
+    "",
+    "io.lenses.streamreactor.connect.cassandra.CassandraSinkConnector",
+    *kcql.classes("cassandra.sink.CassandraSinkConnector"),
+)(kcql.sink(_CASSANDRA_LENSES, "connect.cassandra.kcql"))
 
 
 @sink_family("mapr", "", "io.confluent.connect.mapr.db.MapRDbSinkConnector")

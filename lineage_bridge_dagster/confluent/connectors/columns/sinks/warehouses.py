@@ -25,8 +25,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
     unnamed,
     writes,
 )
-from lineage_bridge_dagster.confluent.connectors.families.bigquery import sanitized
-from lineage_bridge_dagster.confluent.connectors.families.snowflake import STREAMING, identifier
+from lineage_bridge_dagster.confluent.connectors.families.warehouses import STREAMING, identifier, sanitized
 
 _BIGQUERY_DATA = ("topic", "partition", "offset", "insertTime")
 
