@@ -25,7 +25,7 @@ USES = {
         "collector/extractor.py",
         "collector/masking.py",
         "collector/views.py",
-        "confluent/connectors/columns/sources/query.py",
+        "confluent/connectors/columns/sources/relational.py",
         "impact/view_flows.py",
     ],
     "connect": ["spark/remote.py"],

@@ -281,7 +281,7 @@ def _trust(
     external_id: str | None,
 ) -> Trust:
     """Who assumes the role: from the options, else from Confluent's provider integrations."""
-    from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegrationClient
+    from lineage_bridge_dagster.confluent.api.org import ProviderIntegrationClient
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.operations.iam.scope import EXTERNAL_ID, PRINCIPAL, environments_of
     from lineage_bridge_dagster.operations.iam.trust import Trust, trust_of, wanted_integrations

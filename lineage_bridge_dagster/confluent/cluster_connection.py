@@ -17,8 +17,7 @@ from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
-from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
+from lineage_bridge_dagster.confluent.api.org import ClusterClient, Environment, KafkaCluster, OrgClient
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig

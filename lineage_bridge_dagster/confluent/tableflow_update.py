@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient
-from lineage_bridge_dagster.confluent.api.org import OrgClient
+from lineage_bridge_dagster.confluent.api.org import ClusterClient, OrgClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, ClusterSpec, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
-from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
+from lineage_bridge_dagster.confluent.api.org import (
+    ClusterClient,
+    ClusterSpec,
+    Environment,
+    KafkaCluster,
+    OrgClient,
+)
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, RegistrySpec, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import connect

@@ -9,8 +9,8 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import Unreachable
+from lineage_bridge_dagster.confluent.api.org import KafkaCluster
 from lineage_bridge_dagster.confluent.api.paging import list_records
 from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession

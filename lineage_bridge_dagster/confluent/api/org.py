@@ -1,4 +1,7 @@
-"""The organization and its environments (`org/v2`)."""
+"""The organization with its environments (`org/v2`), Kafka clusters (`cmk/v2`) and provider integrations.
+
+Those (`pim/v1`) are the roles by which Confluent reaches an AWS account.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +54,84 @@ class OrgClient:
 
     def environments(self) -> list[Environment]:
         return list_control(self._session, Environment, "/org/v2/environments")
+
+
+class Endpoint(ApiRecord):
+    """`cmk.v2.Endpoints`: one access point of a privately networked cluster."""
+
+    http_endpoint: str = ""
+    kafka_bootstrap_endpoint: str = ""
+
+
+class ClusterSpec(ApiRecord):
+    display_name: str = ""
+    cloud: str = ""
+    region: str = ""
+    kind: str = Field("", validation_alias=AliasPath("config", "kind"))
+    http_endpoint: str = ""
+    kafka_bootstrap_endpoint: str = ""
+    endpoints: dict[str, Endpoint] = Field(default_factory=dict)
+
+
+class KafkaCluster(ApiRecord):
+    """`cmk/v2` Cluster. Its two endpoints are deprecated in favor of access points; both are read."""
+
+    id: str
+    spec: ClusterSpec = Field(default_factory=ClusterSpec)
+    phase: str = Field("", validation_alias=AliasPath("status", "phase"))
+
+    @property
+    def label(self) -> str:
+        return self.spec.display_name or self.id
+
+    @property
+    def http_endpoint(self) -> str:
+        points = (point.http_endpoint for _, point in sorted(self.spec.endpoints.items()))
+        return self.spec.http_endpoint or next(filter(None, points), "")
+
+    @property
+    def bootstrap_endpoint(self) -> str:
+        points = (point.kafka_bootstrap_endpoint for _, point in sorted(self.spec.endpoints.items()))
+        return self.spec.kafka_bootstrap_endpoint or next(filter(None, points), "")
+
+    @property
+    def is_dedicated(self) -> bool:
+        return self.spec.kind.lower() == "dedicated"
+
+
+class ClusterClient:
+    """Lists Kafka clusters; raises `ConfluentError`."""
+
+    def __init__(self, session: ConfluentSession) -> None:
+        self._session = session
+
+    def clusters(self, environment: str) -> list[KafkaCluster]:
+        return list_control(self._session, KafkaCluster, "/cmk/v2/clusters", environment)
+
+
+class AwsIntegrationConfig(ApiRecord):
+    """`AwsIntegrationConfig`: Confluent's role assumes the customer's with the external id."""
+
+    kind: str = ""
+    iam_role_arn: str = ""
+    external_id: str = ""
+    customer_iam_role_arn: str = ""
+
+
+class ProviderIntegration(ApiRecord):
+    """`pim/v1` Integration."""
+
+    id: str
+    display_name: str = ""
+    config: AwsIntegrationConfig = Field(default_factory=AwsIntegrationConfig)
+
+
+class ProviderIntegrationClient:
+    """Lists an environment's integrations with AWS; raises `ConfluentError`."""
+
+    def __init__(self, session: ConfluentSession) -> None:
+        self._session = session
+
+    def integrations(self, environment: str) -> list[ProviderIntegration]:
+        found = list_control(self._session, ProviderIntegration, "/pim/v1/integrations", environment)
+        return [integration for integration in found if integration.config.kind == "AwsIntegrationConfig"]

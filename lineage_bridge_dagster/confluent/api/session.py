@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections import Counter
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -25,7 +27,7 @@ from tenacity.stop import stop_base
 from lineage_bridge_dagster.config.addresses import is_loopback
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.config.request_counts import TIMEOUT, UNREACHABLE, current_counts
-from lineage_bridge_dagster.confluent.api import retry_after, trusted_hosts
+from lineage_bridge_dagster.confluent.api import trusted_hosts
 from lineage_bridge_dagster.confluent.api.access import PLANE_NAMES, Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
@@ -37,6 +39,50 @@ from lineage_bridge_dagster.confluent.api.errors import (
 from lineage_bridge_dagster.confluent.api.http_errors import error_of_response, error_of_transport
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
+
+TOO_MANY_REQUESTS = 429
+
+#: Longest single wait that a server can request, in seconds.
+MAX_WAIT = 60.0
+#: Longest total wait for one request, in seconds.
+MAX_TOTAL_WAIT = 180.0
+
+
+def requested_wait(status: int, headers: httpx.Headers, now: datetime) -> float | None:
+    """Seconds that the server requests to wait, at most `MAX_WAIT`; None without a usable header.
+
+    `Retry-After` is seconds or an HTTP date (RFC 9110, 10.2.3). `X-RateLimit-Reset` is relative seconds, as
+    Confluent's OpenAPI documents declare it. Every response carries it, so it counts for a 429 only.
+    """
+    for name in ("Retry-After", *(("X-RateLimit-Reset",) if status == TOO_MANY_REQUESTS else ())):
+        text = headers.get(name, "").strip()
+        if not text:
+            continue
+        seconds = _seconds(text)
+        if seconds is None and name == "Retry-After":
+            seconds = _until(text, now)
+        if seconds is not None:
+            return min(max(seconds, 0.0), MAX_WAIT)
+    return None
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _until(text: str, now: datetime) -> float | None:
+    try:
+        when = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError):
+        return None
+    if when.tzinfo is None:
+        when = when.replace(tzinfo=UTC)
+    return (when - now).total_seconds()
+
 
 log = logging.getLogger(__name__)
 
@@ -290,7 +336,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             return response
         rejection = error_of_response(response, access, credential)
         if isinstance(rejection, RateLimited | ServerError):
-            wait = retry_after.requested_wait(response.status_code, response.headers, self._clock())
+            wait = requested_wait(response.status_code, response.headers, self._clock())
             raise _Transient(rejection, wait)
         raise rejection
 
@@ -318,4 +364,4 @@ class _TotalWaitReached(stop_base):
     """Stops once the waits of one request add up to `MAX_TOTAL_WAIT`."""
 
     def __call__(self, retry_state: tenacity.RetryCallState) -> bool:
-        return retry_state.idle_for >= retry_after.MAX_TOTAL_WAIT
+        return retry_state.idle_for >= MAX_TOTAL_WAIT

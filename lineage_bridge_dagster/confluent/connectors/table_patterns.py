@@ -1,6 +1,6 @@
-"""The tables that an expression in a table list stands for.
+r"""The tables that an expression in a table list stands for.
 
-Lists of tables are expressions over qualified names (`public\\.(orders|users)`). One that stands for a few
+Lists of tables are expressions over qualified names (`public\.(orders|users)`). One that stands for a few
 names is expanded, so that its tables are known without a look at the topics; any other is matched with the
 names that the topics tell.
 """
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches, literal
 
 #: Limits of an expansion: its names, its depth, and the length of an expression.
 _MOST_NAMES, _MOST_DEPTH, _MOST_CHARS = 500, 20, 10_000
@@ -240,3 +240,26 @@ def odd_words(patterns: Iterable[str]) -> Iterator[str]:
             plain = word.replace("\\", "").strip()
             if re.search(r"[^\w.-]", plain):
                 yield plain
+
+
+_PLAIN = r"(?:[\w#-]|\\\.|\.(?![*+?{]))"
+_PLAIN_OR_GROUP = re.compile(rf"({_PLAIN}+)|\((?:\?:)?((?:{_PLAIN}|\|)+)\)")
+#: The most names that an expression is expanded to.
+_MOST = 1000
+_ALTERNATIVES = re.compile(rf"(?:{_PLAIN_OR_GROUP.pattern})++")
+
+
+def alternatives(item: str) -> list[str]:
+    r"""All names that a plain name with groups of plain names matches (`public\.(orders|users)`).
+
+    Empty for any other expression, and for one that matches more than `_MOST` names.
+    """
+    if _ALTERNATIVES.fullmatch(item) is None:
+        return []
+    names = [""]
+    for plain, group in _PLAIN_OR_GROUP.findall(item):
+        choices = group.split("|") if group else [plain]
+        names = [name + literal(choice) for name in names for choice in choices]
+        if len(names) > _MOST:
+            return []
+    return names

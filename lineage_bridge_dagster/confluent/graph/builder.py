@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
-from lineage_bridge_dagster.confluent.api.org import Environment
+from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage
 from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.subjects import Conventions, SubjectIndex, SubjectMatch
 from lineage_bridge_dagster.lineage import ids
+from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Scope
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
 
@@ -209,3 +209,18 @@ def absent_warning(names: Iterable[str], cluster: str) -> str:
 def without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Drop None and empty texts and collections; False and 0 stay."""
     return {key: value for key, value in values.items() if value or value == 0}
+
+
+def put_columns(graph: Graph, node_id: str, attribute: dict[str, Any] | None, omitted: int) -> None:
+    """Put the result of `to_attribute` on a node, with a warning if it omits columns."""
+    if attribute is not None:
+        graph.nodes[node_id] = graph.nodes[node_id].with_attributes(**{COLUMN_LINEAGE: attribute})
+    if omitted:
+        warn(graph, node_id, f"{omitted} more of its columns exceed the limit of column lineage on a node")
+
+
+def warn(graph: Graph, node_id: str, warning: str) -> None:
+    """Add a warning to a node, if it is in the graph."""
+    node = graph.nodes.get(node_id)
+    if node is not None:
+        graph.nodes[node_id] = node.with_attributes(warnings=[*node.warnings, warning])

@@ -15,8 +15,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.transforms import keeps
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage
-from lineage_bridge_dagster.confluent.graph.builder import Builder
-from lineage_bridge_dagster.confluent.graph.column_attributes import put_columns
+from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, How, to_attribute

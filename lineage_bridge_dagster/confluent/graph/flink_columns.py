@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.confluent.graph.builder import Builder
-from lineage_bridge_dagster.confluent.graph.column_attributes import put_columns, warn
+from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn
 from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
 from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_table
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced

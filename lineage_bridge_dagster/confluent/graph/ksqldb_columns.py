@@ -11,8 +11,7 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.api.ksqldb import ColumnSchema, KsqlQuery, SourceColumn
 from lineage_bridge_dagster.confluent.api.org import Environment
-from lineage_bridge_dagster.confluent.graph.builder import Builder
-from lineage_bridge_dagster.confluent.graph.column_attributes import put_columns, warn
+from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing, plain
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, to_attribute

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 from lineage_bridge_dagster.config.credentials import Credential, Plane
 from lineage_bridge_dagster.confluent.api.access import Access
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
 from lineage_bridge_dagster.confluent.api.flink import FlinkClient, FlinkRegion, RegionKey, regions_of
 from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
 from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqldbClient
-from lineage_bridge_dagster.confluent.api.org import Environment, OrgClient
+from lineage_bridge_dagster.confluent.api.org import ClusterClient, Environment, KafkaCluster, OrgClient
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegration
+from lineage_bridge_dagster.confluent.api.org import ProviderIntegration
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.lineage.nodes import TableflowNode

@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from lineage_bridge_dagster.confluent.api.clusters import ClusterClient, KafkaCluster
 from lineage_bridge_dagster.confluent.api.connect import ConnectClient
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
@@ -23,7 +22,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
 )
 from lineage_bridge_dagster.confluent.api.flink import FlinkClient, RegionKey
 from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
-from lineage_bridge_dagster.confluent.api.org import OrgClient
+from lineage_bridge_dagster.confluent.api.org import ClusterClient, KafkaCluster, OrgClient
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient

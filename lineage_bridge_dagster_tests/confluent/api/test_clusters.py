@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
+from lineage_bridge_dagster.confluent.api.org import KafkaCluster
 from lineage_bridge_dagster_tests.confluent.fake import cluster
 
 

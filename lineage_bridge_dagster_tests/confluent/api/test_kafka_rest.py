@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.confluent.api.clusters import KafkaCluster
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
 from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
+from lineage_bridge_dagster.confluent.api.org import KafkaCluster
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, cluster, listing, topic
 

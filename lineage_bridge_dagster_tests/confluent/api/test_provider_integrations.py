@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegrationClient
+from lineage_bridge_dagster.confluent.api.org import ProviderIntegrationClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, listing
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from lineage_bridge_dagster.confluent.api.retry_after import MAX_WAIT, requested_wait
+from lineage_bridge_dagster.confluent.api.session import MAX_WAIT, requested_wait
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.retry_after import MAX_TOTAL_WAIT, MAX_WAIT
-from lineage_bridge_dagster.confluent.api.session import ConfluentSession, join_path
+from lineage_bridge_dagster.confluent.api.session import MAX_TOTAL_WAIT, MAX_WAIT, ConfluentSession, join_path
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     Responder,

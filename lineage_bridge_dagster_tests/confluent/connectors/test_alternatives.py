@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.confluent.connectors.alternatives import alternatives
+from lineage_bridge_dagster.confluent.connectors.table_patterns import alternatives
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.confluent.api.provider_integrations import ProviderIntegration
+from lineage_bridge_dagster.confluent.api.org import ProviderIntegration
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.iam.scope import EXTERNAL_ID, PRINCIPAL

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate, product
 from typing import Any
 
-from lineage_bridge_dagster.confluent.connectors.alternatives import alternatives
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, finds
+from lineage_bridge_dagster.confluent.connectors.table_patterns import alternatives
 
 _FIELDS = ("ns.db", "ns.coll")
 #: Conditions nested deeper than this are not written by people, and not read.

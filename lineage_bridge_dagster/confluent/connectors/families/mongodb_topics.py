@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lineage_bridge_dagster.confluent.connectors.alternatives import alternatives
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
@@ -18,6 +17,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
     full_matches,
     literal,
 )
+from lineage_bridge_dagster.confluent.connectors.table_patterns import alternatives
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
 

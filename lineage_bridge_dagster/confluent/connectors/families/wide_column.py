@@ -68,9 +68,7 @@ def scylla_sink(context: SinkContext, topic: str) -> str:
     config = context.config
     keyspace = config.get("scylladb.keyspace")
     table = re.sub("[.-]", "_", topic)
-    return _cassandra(
-        config.get("scylladb.contact.points"), config.get("scylladb.port"), keyspace, table
-    )
+    return _cassandra(config.get("scylladb.contact.points"), config.get("scylladb.port"), keyspace, table)
 
 
 @source_family("scylladb", "", "com.scylladb.cdc.debezium.connector.ScyllaConnector")

@@ -5,13 +5,15 @@ beside this one that starts with the first expression. Each function here asks i
 `evaluated`, which takes any number of connectors, their questions reach it in batches.
 """
 
-from lineage_bridge_dagster.confluent.connectors.java_regex.errors import BadRegexError, SlowRegexError
 from lineage_bridge_dagster.confluent.connectors.java_regex.groups import (
+    BadRegexError,
+    SlowRegexError,
     Syntax,
     capturing_groups,
+    is_literal,
+    literal,
     replacement_parts,
 )
-from lineage_bridge_dagster.confluent.connectors.java_regex.literals import is_literal, literal
 from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import (
     check,
     evaluated,

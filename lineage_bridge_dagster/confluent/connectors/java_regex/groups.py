@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from lineage_bridge_dagster.confluent.connectors.java_regex.errors import BadRegexError
+
+class BadRegexError(ValueError):
+    """An expression that is invalid, that runs for too long, or that nobody could evaluate."""
+
+
+class SlowRegexError(BadRegexError):
+    """An expression that runs for too long on a name."""
+
 
 Syntax = Literal["java", "re2"]
 
@@ -89,3 +96,16 @@ def replacement_parts(replacement: str, groups: list[tuple[str, str]]) -> list[s
         parts += [text, number] if text else [number]
         text = ""
     return [*parts, text] if text else parts
+
+
+_META = re.compile(r"[\[\](){}*+?|^$]|\\[^.]|(?<!\\)\.[*+?]")
+
+
+def is_literal(item: str) -> bool:
+    r"""Whether an include-list item is a plain name, perhaps with escaped dots (`public\.orders`)."""
+    return not _META.search(item)
+
+
+def literal(item: str) -> str:
+    """A plain name without its escapes."""
+    return item.replace("\\.", ".")

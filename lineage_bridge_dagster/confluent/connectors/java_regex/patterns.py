@@ -7,8 +7,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from lineage_bridge_dagster.confluent.connectors.java_regex.errors import BadRegexError, SlowRegexError
-from lineage_bridge_dagster.confluent.connectors.java_regex.groups import Syntax
+from lineage_bridge_dagster.confluent.connectors.java_regex.groups import (
+    BadRegexError,
+    SlowRegexError,
+    Syntax,
+)
 from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import (
     ExpressionsJvm,
     Failure,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from lineage_bridge_dagster.confluent.connectors.java_regex.errors import BadRegexError
 from lineage_bridge_dagster.confluent.connectors.java_regex.groups import (
     RE2_CLASS,
+    BadRegexError,
     brackets,
     capturing_groups,
     replacement_parts,

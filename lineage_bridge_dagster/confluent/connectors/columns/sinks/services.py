@@ -1,4 +1,4 @@
-"""Objects of applications, and calls of functions and APIs.
+"""Objects of applications, calls of functions and APIs, messages of queues, logs, metrics and alerts.
 
 Sources: the configuration references of Confluent's Salesforce, ServiceNow, HTTP and Lambda sinks.
 """
@@ -70,3 +70,50 @@ def vectors(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield from row(table.record.value)
     else:
         yield from unknown("the record's fields are parts of a vector and of its metadata")
+
+
+@writes(
+    "solace",
+    "ibm-mq",
+    "activemq",
+    "tibco",
+    "jms",
+    "kinesis",
+    "firehose",
+    "sqs",
+    "pubsub",
+    "pubsub-lite",
+    "mqtt",
+    "rabbitmq",
+    "event-bridge",
+    "lenses-jms",
+    "lenses-mqtt",
+    "lenses-service-bus",
+    "data-diode",
+    "file",
+)
+def message(_table: SinkDataset) -> Iterator[WrittenColumn]:
+    return unknown("a message, or a line, holds the record as a whole: it has no columns")
+
+
+@writes("azure-log-analytics", "newrelic-events")
+def entries(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """A column for each field."""
+    return row(table.record.value)
+
+
+@writes(
+    "splunk",
+    "cloudwatch-metrics",
+    "datadog",
+    "datadog-logs",
+    "newrelic",
+    "newrelic-logs",
+    "pagerduty",
+    "appdynamics",
+    "prometheus",
+    "gemfire",
+    "graphdb",
+)
+def fixed(_table: SinkDataset) -> Iterator[WrittenColumn]:
+    return unknown("the store has a structure of its own, which the record fills as a whole")

@@ -1,9 +1,8 @@
-"""Warehouses and cloud databases, by connectors of their own.
+"""Tables of warehouses, and of Apache Iceberg.
 
-Sources: `SnowflakeTableStreamingRecordMapper`, `RecordService` and `SnowflakeSinkRecord` of
-snowflakedb/snowflake-kafka-connector; `SinkRecordConverter`, `BigQuerySchemaConverter` and `KafkaDataBuilder`
-of confluentinc/kafka-connect-bigquery; `ClickHouseWriter` and `DebeziumRecordConvertor` of
-ClickHouse/clickhouse-kafka-connect; "Databricks Delta Lake Sink Connector for Confluent Cloud".
+Sources: the connectors' own documentation; for Iceberg `RecordConverter` and `SinkWriter` of the Kafka
+Connect sink in apache/iceberg, and the one of databricks/iceberg-kafka-connect (Tabular's) with the same
+keys.
 """
 
 from __future__ import annotations
@@ -153,3 +152,19 @@ def singlestore(table: SinkDataset) -> Iterator[WrittenColumn]:
 def rows(table: SinkDataset) -> Iterator[WrittenColumn]:
     """A column for each field."""
     yield from (_spelled(table, item) for item in row(table.record.value))
+
+
+@writes("iceberg")
+def iceberg(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The value's fields; without evolution of the schema, those that the table has."""
+    config = table.config
+    evolves = config.flag("iceberg.tables.evolve-schema-enabled")
+    any_case = config.flag("iceberg.tables.schema-case-insensitive")
+    for item in tree(table.record.value):
+        path = item.path
+        if table.columns and not item.unknown:
+            path = table.existing_path(path, any_case=any_case)
+            if not path and not evolves:
+                # The connector skips the field.
+                continue
+        yield WrittenColumn(path or item.path, item.sources, item.unknown)

@@ -10,7 +10,7 @@ import pytest
 
 from lineage_bridge_dagster.confluent.connectors.columns.records import RecordNode
 from lineage_bridge_dagster.confluent.connectors.columns.sources import SourceTopic, source_record
-from lineage_bridge_dagster.confluent.connectors.columns.sources.query import query_row
+from lineage_bridge_dagster.confluent.connectors.columns.sources.relational import query_row
 from lineage_bridge_dagster.confluent.connectors.config import Config
 
 TABLE = "postgres://pg:5432/shop.public.orders"
