@@ -230,7 +230,7 @@ _SINKS = {"s3": "S3_SINK", "gcs": "GcsSink", "azure-blob": "AzureBlobSink"}
 
 def _folder_topic(config: Config, folder: str) -> str:
     """The topic of a folder `{topics.dir}/{topic}/...`; empty for a folder elsewhere."""
-    root = f"{config.get('topics.dir', default='topics').strip('/')}/"
+    root = f"{config.given('topics.dir', 'topics').strip('/')}/"
     path = f"{folder.strip('/')}/"
     return path.removeprefix(root).partition("/")[0] if path.startswith(root) else ""
 

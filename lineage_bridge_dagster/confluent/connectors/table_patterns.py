@@ -22,6 +22,9 @@ _RANGE = re.compile(r"\\?(.)(?:-\\?([^\]]))?", re.DOTALL)
 #: A name part with characters that a topic's name cannot have.
 _WORD = re.compile(r"(?:[\w$#@ -]|\\[$# -])+")
 _IGNORE_CASE = "(?i)"
+#: What an expression leaves open, and what may be in its place.
+_OPEN = re.compile(r"(?:\\[dw]|\[[^]]+\]|(?<!\\)\.)(?:[*+?]|\{[^}]*\})|\\[dw]")
+_SAMPLES = ("7", "12", "2024")
 
 
 class _InfiniteError(ValueError):
@@ -62,6 +65,12 @@ def expand(pattern: str) -> PatternExpansion | None:
     if reader.position < len(text):
         return None
     return PatternExpansion(list(dict.fromkeys(names)), reader.spelled, reader.product)
+
+
+def samples(pattern: str) -> list[str]:
+    """Return names that an expression may match, whose open parts differ; empty if they are hard to find."""
+    texts = [_OPEN.sub(part, pattern) for part in _SAMPLES]
+    return [name for text in texts if (found := expand(text)) for name in found.names]
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     source_family,
 )
 
-#: The table of a CQL statement.
+#: The table of an SQL or CQL statement.
 _TABLE = re.compile(r"\b(?:INTO|FROM|UPDATE)\s+([\w.]+)", re.IGNORECASE)
 
 
@@ -50,9 +50,13 @@ def _reader(dataset: KeyedDataset) -> Callable[[SourceContext], Iterator[Written
     return source
 
 
-def _cql_table(query: str, **parts: str) -> str:
-    found = _TABLE.search(query)
-    return naming.CASSANDRA(table=found[1].rpartition(".")[2] if found else "", **parts)
+def _table_of(rule: naming.Rule, default_schema: str = "") -> Callable[..., str]:
+    def dataset(query: str, **parts: str) -> str:
+        found = _TABLE.search(query)
+        schema, _, table = (found[1] if found else "").rpartition(".")
+        return rule(schema=schema or default_schema, table=table, **parts)
+
+    return dataset
 
 
 def _gcs_object(bucket: str, path: str = "") -> str:
@@ -128,12 +132,26 @@ kamelets(
 )
 kamelets(
     "cassandra-source cassandra-sink",
-    _cql_table,
+    _table_of(naming.CASSANDRA),
     host="connectionHost",
     port="connectionPort",
     keyspace="keyspace",
     query="query",
 )
+for _name, _rule, _schema in (
+    ("postgresql", naming.POSTGRES, "public"),
+    ("mysql", naming.MYSQL, ""),
+    ("mariadb", naming.MYSQL, ""),
+    ("sqlserver", naming.MSSQL, "dbo"),
+):
+    kamelets(
+        f"{_name}-sink",
+        _table_of(_rule, _schema),
+        host="serverName",
+        port="serverPort",
+        database="databaseName",
+        query="query",
+    )
 kamelets("couchbase-sink", naming.COUCHBASE, host="couchbaseHostname", bucket="bucket")
 kamelets(
     "elasticsearch-search-source elasticsearch-index-sink",
@@ -158,9 +176,9 @@ kamelets(
 kamelets("redis-source redis-sink", naming.REDIS, host="redisHost", port="redisPort", database="= 0")
 
 # Files, logs, metrics and functions.
-for _protocol, _rule in {"ftp": naming.FTP, "ftps": naming.FTPS, "sftp": naming.SFTP}.items():
+for _name, _rule in {"ftp": naming.FTP, "ftps": naming.FTPS, "sftp": naming.SFTP}.items():
     kamelets(
-        f"{_protocol}-source {_protocol}-sink",
+        f"{_name}-source {_name}-sink",
         _rule,
         host="connectionHost",
         port="connectionPort",

@@ -13,7 +13,12 @@ from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolv
 from lineage_bridge_dagster.confluent.connectors.families.debezium_topics import DebeziumTopicNames, Path
 from lineage_bridge_dagster.confluent.connectors.family import SourceContext, WrittenTopic, named_for
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError
-from lineage_bridge_dagster.confluent.connectors.table_patterns import TableList, odd_words, split_patterns
+from lineage_bridge_dagster.confluent.connectors.table_patterns import (
+    TableList,
+    odd_words,
+    samples,
+    split_patterns,
+)
 
 
 def _any_head(_config: Config) -> list[Path]:
@@ -92,6 +97,7 @@ class _CapturedTables:
                 yield named_for(topic)
             elif fits and not fits.keys() & topics.keys():
                 yield named_for(topic, kind.dataset(config, next(iter(fits))))
+        yield from self._merged_topics()
         if asked and not matched:
             self._warn(f"{', '.join(asked)} of its table list matches no topic of the cluster")
 
@@ -233,6 +239,17 @@ class _CapturedTables:
         except BadRegexError as error:
             self._warn(f"topic.regex: cannot apply {error}")
             return ""
+
+    def _merged_topics(self) -> Iterator[WrittenTopic]:
+        """The topics to which transforms send whatever tables an expression captures, such as partitions."""
+        for pattern in self._include.open if self.context.routing else ():
+            names = self._include.matching(pattern, samples(pattern))
+            paths = [path for name in names for head in self._heads if (path := self._path(name, head))]
+            routed = [
+                self.context.routing.route(self._topic(path)) for path in paths if self._is_allowed(path)
+            ]
+            if len(routed) > 1 and all(topics == routed[0] for topics in routed) and self._exists(paths[0]):
+                yield named_for(self._topic(paths[0]))
 
     def _exists(self, path: Path) -> bool:
         topic = self._topic(path)

@@ -53,7 +53,9 @@ def apis(context: SourceContext) -> Iterator[WrittenTopic]:
 
 @source_family("twitter", "TwitterSource", _TWITTER)
 def twitter(context: SourceContext) -> Iterator[WrittenTopic]:
-    for topic in context.config.items("twitter.topics", "kafka.status.topic"):
+    config = context.config
+    deleted = config.items("kafka.delete.topic") if config.flag("process.deletes") else []
+    for topic in [*config.items("twitter.topics", "kafka.status.topic"), *deleted]:
         yield WrittenTopic(topic, "https://api.twitter.com")
 
 
@@ -61,6 +63,11 @@ def rest(context: SourceContext) -> Iterator[WrittenTopic]:
     """The community's source of one address: llofberg/kafka-connect-rest."""
     for topic in context.config.items("rest.source.destination.topics"):
         yield WrittenTopic(topic, api_url(context.config.get("rest.source.url")))
+
+
+def _polled(config: Config) -> str:
+    """The one address of a community's source."""
+    return api_url(config.get("http.request.url", "sse.uri"))
 
 
 def feeds(config: Config) -> Iterator[str]:
@@ -79,6 +86,12 @@ def http_sink(context: SinkContext, topic: str) -> str:
 
 
 source_family("http-rest", "", "com.tm.kafka.connect.rest.RestSourceConnector")(rest)
+source_family(
+    "http-polled",
+    "",
+    "com.github.castorm.kafka.connect.http.HttpSourceConnector",
+    "com.github.cjmatta.kafka.connect.sse.ServerSentEventsSourceConnector",
+)(topic_of(_polled))
 source_family("rss", "", "org.kaliy.kafka.connect.rss.RssSourceConnector")(topic_of(feeds))
 
 

@@ -58,7 +58,7 @@ _DATAPROC = keyed(naming.DATAPROC, "gcp.dataproc.", project="projectId", cluster
 
 
 def _topics_dir(config: Config) -> str:
-    return config.get("topics.dir", default="topics")
+    return config.given("topics.dir", "topics")
 
 
 def _captured(config: Config, topic: str) -> str:

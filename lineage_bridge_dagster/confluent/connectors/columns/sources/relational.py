@@ -135,7 +135,8 @@ def _node(item: Any, scope: Any, tables: _Tables, depth: int) -> RecordNode:
         select = column.find_ancestor(exp.Select)
         if select is not None and select is not scope.expression:
             continue
-        source = scope.sources.get(column.table)
+        sole = next(iter(scope.selected_sources), "") if len(scope.selected_sources) == 1 else ""
+        source = scope.sources.get(column.table or sole)
         if isinstance(source, Scope):
             found += [_node(each, at, tables, depth + 1) for each, at in _selected(source, column.name)]
         else:

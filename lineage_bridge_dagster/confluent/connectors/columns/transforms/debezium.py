@@ -103,7 +103,7 @@ def _unwrapped(
 
 def _listed(settings: FieldSettings, setting: str, *others: str) -> list[tuple[str, list[str]]]:
     """Names and places of metadata: `op`, `source.ts_ms`, `op:operation`; the prefix is `__` by default."""
-    prefix = settings.config.get(f"{settings.prefix}{setting}.prefix", default="__")
+    prefix = settings.config.given(f"{settings.prefix}{setting}.prefix", "__")
     found = []
     for item in settings.items(setting, *others):
         place, _, name = item.partition(":")

@@ -194,6 +194,14 @@ def test_columns_of_a_query(query: str, fields: dict[str, str]) -> None:
     assert {path: at(row, path) for path in fields} == fields
 
 
+def test_columns_of_each_branch_of_a_union_need_no_catalog() -> None:
+    query = "SELECT id, email FROM users UNION ALL SELECT lead_id, mail FROM crm.leads"
+    users, leads = "postgres://pg:5432/shop.public.users", "postgres://pg:5432/shop.crm.leads"
+    row = query_row(topic("jdbc", {"query": query}, users, leads), query)
+    assert row.fields
+    assert row.fields["email"].sources == {f"{users}.email", f"{leads}.mail"}
+
+
 def test_names_in_a_query_of_sql_server_keep_their_case() -> None:
     table = "mssql://sql:1433/erp.dbo.Line"
     query = (

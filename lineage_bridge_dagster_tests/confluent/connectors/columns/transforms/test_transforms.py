@@ -168,6 +168,11 @@ def made_of(node: RecordNode) -> str:
         ),
         (
             EVENT,
+            {"type": UNWRAP, "add.fields": "source.db:origin", "add.fields.prefix": ""},
+            {"id": "after.id", "name": "after.name", "origin": "source.db"},
+        ),
+        (
+            EVENT,
             {"type": UNWRAP, "drop.fields.header.name": "gone"},
             {"id": "?", "name": "?"},
         ),
