@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.redaction.keys import is_secret_key
-from lineage_bridge_dagster.redaction.template_secrets import TEMPLATE_SECRETS
+from lineage_bridge_dagster.redaction.keys import TEMPLATE_SECRETS, is_secret_key
 from lineage_bridge_dagster_tests.secret_cases import connector_keys
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed
 from lineage_bridge_dagster.confluent.connectors.naming import http_url, location
 from lineage_bridge_dagster.confluent.connectors.relational import database_of, name_parts
 
@@ -59,38 +60,9 @@ def external_of(options: Options, connections: Mapping[str, Options]) -> Externa
     return External(dataset, "" if dataset else f"its options do not name what {connector!r} leads to")
 
 
-def _mongodb(options: Config) -> str:
-    return naming.MONGODB(
-        host=options.get("endpoint", "uri", "hosts"),
-        database=options.get("database"),
-        collection=options.get("collection"),
-    )
-
-
-def _couchbase(options: Config) -> str:
-    return naming.COUCHBASE(
-        host=options.get("endpoint"),
-        bucket=options.get("bucket"),
-        scope=options.get("scope"),
-        collection=options.get("collection"),
-    )
-
-
 def _pinecone(options: Config) -> str:
     found = _PINECONE.fullmatch(host_and_port(options.get("endpoint"))[0])
     return naming.PINECONE(project=found[2], index=found[1]) if found else ""
-
-
-def _cosmosdb(options: Config) -> str:
-    return naming.COSMOS(
-        host=options.get("endpoint"),
-        database=options.get("database"),
-        container=options.get("container", "collection"),
-    )
-
-
-def _search(rule: naming.Rule) -> Callable[[Config], str]:
-    return lambda options: rule(host=options.get("endpoint", "hosts"), index=options.get("index"))
 
 
 def _jdbc(options: Config) -> str:
@@ -99,16 +71,17 @@ def _jdbc(options: Config) -> str:
     return database.table(*database.folded(parts)) if database is not None and database.host else ""
 
 
-def _cdc(rule: naming.Rule) -> Callable[[Config], str]:
+def _cdc(rule: naming.Rule) -> KeyedDataset:
     """A table of Flink CDC."""
-    return lambda options: rule(
-        host=options.get("hostname", "hosts"),
-        port=options.get("port"),
-        database=options.get("database-name", "database"),
-        service=options.get("database-name"),
-        schema=options.get("schema-name"),
-        table=options.get("table-name"),
-        collection=options.get("collection"),
+    return keyed(
+        rule,
+        host="hostname | hosts",
+        port="port",
+        database="database-name | database",
+        service="database-name",
+        schema="schema-name",
+        table="table-name",
+        collection="collection",
     )
 
 
@@ -117,27 +90,32 @@ def _rest(options: Config) -> str:
     return http_url(f"{endpoint.rstrip('/')}/{path.lstrip('/')}" if path else endpoint)
 
 
-def _kafka(options: Config) -> str:
-    return naming.KAFKA(host=options.get("properties.bootstrap.servers"), topic=options.get("topic"))
-
-
+_ELASTICSEARCH = keyed(naming.ELASTICSEARCH, host="endpoint | hosts", index="index")
+_OPENSEARCH = keyed(naming.OPENSEARCH, host="endpoint | hosts", index="index")
+_KAFKA = keyed(naming.KAFKA, host="properties.bootstrap.servers", topic="topic")
 _READERS: Mapping[str, Callable[[Config], str]] = {
-    "mongodb": _mongodb,
-    "couchbase": _couchbase,
+    "mongodb": keyed(
+        naming.MONGODB, host="endpoint | uri | hosts", database="database", collection="collection"
+    ),
+    "couchbase": keyed(
+        naming.COUCHBASE, host="endpoint", bucket="bucket", scope="scope", collection="collection"
+    ),
     "pinecone": _pinecone,
-    "cosmosdb": _cosmosdb,
-    "elastic": _search(naming.ELASTICSEARCH),
-    "elasticsearch-6": _search(naming.ELASTICSEARCH),
-    "elasticsearch-7": _search(naming.ELASTICSEARCH),
-    "elasticsearch-8": _search(naming.ELASTICSEARCH),
-    "opensearch": _search(naming.OPENSEARCH),
-    "opensearch-2": _search(naming.OPENSEARCH),
+    "cosmosdb": keyed(
+        naming.COSMOS, host="endpoint", database="database", container="container | collection"
+    ),
+    "elastic": _ELASTICSEARCH,
+    "elasticsearch-6": _ELASTICSEARCH,
+    "elasticsearch-7": _ELASTICSEARCH,
+    "elasticsearch-8": _ELASTICSEARCH,
+    "opensearch": _OPENSEARCH,
+    "opensearch-2": _OPENSEARCH,
     "jdbc": _jdbc,
     "confluent-jdbc": _jdbc,
     "rest": _rest,
     "filesystem": lambda options: location(options.get("path")),
-    "kafka": _kafka,
-    "upsert-kafka": _kafka,
+    "kafka": _KAFKA,
+    "upsert-kafka": _KAFKA,
     "postgres-cdc": _cdc(naming.POSTGRES),
     "mysql-cdc": _cdc(naming.MYSQL),
     "sqlserver-cdc": _cdc(naming.MSSQL),

@@ -40,7 +40,7 @@ def keyed(name: str, identifier: WrittenColumn, value: RecordNode | None) -> Ite
     yield from (item for item in tree(value) if item.path.partition(".")[0] != name)
 
 
-@writes("cosmosdb", "cosmosdb-v2")
+@writes("cosmosdb cosmosdb-v2")
 def cosmosdb(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The value's fields, and the `id` that a strategy sets."""
     config, record = table.config, table.record
@@ -168,7 +168,7 @@ _NULL_KEY = "the record's key is null"
 _PLAIN = ("RedisSink", "com.github.jcustenborder.kafka.connect.redis.RedisSinkConnector")
 
 
-@writes("redis", "redis-community")
+@writes("redis redis-community")
 def redis(table: SinkDataset) -> Iterator[WrittenColumn]:
     """What is written by `redis.type`, a stream by default."""
     config, record = table.config, table.record

@@ -23,17 +23,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
 _OPAQUE = "the files hold the record's bytes as they are"
 
 
-@writes(
-    "s3",
-    "gcs",
-    "azure-blob",
-    "azure-data-lake",
-    "azure-data-lake-1",
-    "hdfs",
-    "dataproc",
-    "sftp",
-    "ftps",
-)
+@writes("s3 gcs azure-blob azure-data-lake azure-data-lake-1 hdfs dataproc sftp ftps")
 def files(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The value's fields, as Avro, Parquet and JSON have them; a partitioner takes none away."""
     config = table.config
@@ -44,7 +34,7 @@ def files(table: SinkDataset) -> Iterator[WrittenColumn]:
     yield from tree(table.record.value)
 
 
-@writes("aiven-s3", "aiven-gcs", "aiven-azure-blob")
+@writes("aiven-s3 aiven-gcs aiven-azure-blob")
 def aiven(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The parts of the record that `format.output.fields` lists, each under its name.
 

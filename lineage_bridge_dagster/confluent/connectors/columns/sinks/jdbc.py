@@ -34,19 +34,8 @@ _FOLDS = {dialect.rule.template.partition(":")[0]: dialect.fold for dialect in D
 
 
 @writes(
-    "jdbc",
-    "jdbc-postgres",
-    "jdbc-mysql",
-    "jdbc-sqlserver",
-    "jdbc-oracle",
-    "redshift",
-    "azure-sql-dw",
-    "spanner",
-    "vertica",
-    "netezza",
-    "heavyai",
-    "kudu",
-    "sap-hana",
+    """jdbc jdbc-postgres jdbc-mysql jdbc-sqlserver jdbc-oracle redshift azure-sql-dw spanner vertica
+    netezza heavyai kudu sap-hana"""
 )
 def jdbc(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The columns of the primary key by `pk.mode` and `pk.fields`, and the other fields of the value."""

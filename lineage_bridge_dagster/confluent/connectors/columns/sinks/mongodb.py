@@ -54,7 +54,7 @@ class MongoSettings:
         return self.get(*names).rpartition(".")[2]
 
 
-@writes("mongodb", "firestore")
+@writes("mongodb firestore")
 def mongodb(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The document that the handler of changes, or else the chain of post processors makes."""
     settings = MongoSettings(table.config, table.topic)

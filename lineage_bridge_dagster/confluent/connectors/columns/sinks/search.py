@@ -23,7 +23,7 @@ _ID, _TIMESTAMP = "_id", "@timestamp"
 _OFF = ("", "none", "disabled", "index", "alias_index")
 
 
-@writes("elasticsearch", "opensearch-community", "opensearch-aiven")
+@writes("elasticsearch opensearch-community opensearch-aiven")
 def elasticsearch(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The document, its `_id`, and the `@timestamp` that a data stream needs."""
     yield _identifier(table)

@@ -42,7 +42,7 @@ def servicenow(table: SinkDataset) -> Iterator[WrittenColumn]:
     return row(table.record.value)
 
 
-@writes("http", "http-v1")
+@writes("http http-v1")
 def http(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The fields of a JSON body, unless expressions replace parts of it."""
     config = table.config
@@ -58,12 +58,12 @@ def http(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield from unknown("the request's body is a text of the whole record")
 
 
-@writes("lambda", "google-functions")
+@writes("lambda google-functions")
 def function(_table: SinkDataset) -> Iterator[WrittenColumn]:
     return unknown("a function is called with the record; what it does with the fields is not told")
 
 
-@writes("milvus", "weaviate", "pinecone", "qdrant")
+@writes("milvus weaviate pinecone qdrant")
 def vectors(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The properties of an object are the value's fields; others depend on the store's settings."""
     if table.dataset.startswith(("milvus:", "weaviate:")):
@@ -73,47 +73,22 @@ def vectors(table: SinkDataset) -> Iterator[WrittenColumn]:
 
 
 @writes(
-    "solace",
-    "ibm-mq",
-    "activemq",
-    "tibco",
-    "jms",
-    "kinesis",
-    "firehose",
-    "sqs",
-    "pubsub",
-    "pubsub-lite",
-    "mqtt",
-    "rabbitmq",
-    "event-bridge",
-    "lenses-jms",
-    "lenses-mqtt",
-    "lenses-service-bus",
-    "data-diode",
-    "file",
+    """solace ibm-mq activemq tibco jms kinesis firehose sqs pubsub pubsub-lite mqtt rabbitmq event-bridge
+    lenses-jms lenses-mqtt lenses-service-bus data-diode file"""
 )
 def message(_table: SinkDataset) -> Iterator[WrittenColumn]:
     return unknown("a message, or a line, holds the record as a whole: it has no columns")
 
 
-@writes("azure-log-analytics", "newrelic-events")
+@writes("azure-log-analytics newrelic-events")
 def entries(table: SinkDataset) -> Iterator[WrittenColumn]:
     """A column for each field."""
     return row(table.record.value)
 
 
 @writes(
-    "splunk",
-    "cloudwatch-metrics",
-    "datadog",
-    "datadog-logs",
-    "newrelic",
-    "newrelic-logs",
-    "pagerduty",
-    "appdynamics",
-    "prometheus",
-    "gemfire",
-    "graphdb",
+    """splunk cloudwatch-metrics datadog datadog-logs newrelic newrelic-logs pagerduty appdynamics
+    prometheus gemfire graphdb"""
 )
 def fixed(_table: SinkDataset) -> Iterator[WrittenColumn]:
     return unknown("the store has a structure of its own, which the record fills as a whole")

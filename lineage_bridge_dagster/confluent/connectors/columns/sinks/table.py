@@ -84,11 +84,11 @@ ColumnReader = Callable[[SinkDataset], Iterable[WrittenColumn]]
 READERS: dict[str, ColumnReader] = {}
 
 
-def writes(*families: str) -> Callable[[ColumnReader], ColumnReader]:
-    """Declare the reader of the columns that the sinks of some families write."""
+def writes(families: str) -> Callable[[ColumnReader], ColumnReader]:
+    """Declare the reader of the columns that the sinks of some families, separated by spaces, write."""
 
     def declare(reader: ColumnReader) -> ColumnReader:
-        READERS.update(dict.fromkeys(families, reader))
+        READERS.update(dict.fromkeys(families.split(), reader))
         return reader
 
     return declare

@@ -55,7 +55,7 @@ def snowflake(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield joined("RECORD_METADATA", parts)
 
 
-@writes("bigquery", "bigquery-table")
+@writes("bigquery bigquery-table")
 def bigquery(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The value's fields, and the records that the connector adds for the key and for its coordinates."""
     config, record = table.config, table.record
@@ -148,7 +148,7 @@ def singlestore(table: SinkDataset) -> Iterator[WrittenColumn]:
     yield from (item for item in row(value) if not allowed or item.path in allowed or item.unknown)
 
 
-@writes("doris", "starrocks", "hudi")
+@writes("doris starrocks hudi")
 def rows(table: SinkDataset) -> Iterator[WrittenColumn]:
     """A column for each field."""
     yield from (_spelled(table, item) for item in row(table.record.value))

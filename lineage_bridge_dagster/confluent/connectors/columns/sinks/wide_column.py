@@ -91,7 +91,7 @@ def _mapped(path: str, field: str, record: ConnectRecord) -> WrittenColumn:
     return column(path, part.at(*below) if part is not None else None, f"the record has no {field}")
 
 
-@writes("cassandra", "scylladb")
+@writes("cassandra scylladb")
 def by_value(table: SinkDataset) -> Iterable[WrittenColumn]:
     """The fields of the value, which include those of the key: the key only tells the primary key.
 
@@ -106,7 +106,7 @@ _KEY = "_key"
 _GOOGLE = "com.google."
 
 
-@writes("bigtable", "hbase", "mapr")
+@writes("bigtable hbase mapr")
 def cells(table: SinkDataset) -> Iterator[WrittenColumn]:
     """A family for each structure of the value, with a column for each of its fields; and the row's key.
 

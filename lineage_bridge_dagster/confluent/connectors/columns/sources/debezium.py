@@ -32,20 +32,9 @@ _CELLS = ("debezium-cassandra", "yugabytedb", "scylladb")
 
 
 @reads(
-    "debezium-postgres",
-    "debezium-mysql",
-    "debezium-sqlserver",
-    "debezium-oracle",
-    "debezium-db2",
-    "debezium-ibmi",
-    "debezium-informix",
-    "debezium-vitess",
-    "debezium-spanner",
-    "debezium-cockroachdb",
-    "debezium-cassandra",
-    "oracle-xstream",
-    "yugabytedb",
-    "scylladb",
+    """debezium-postgres debezium-mysql debezium-sqlserver debezium-oracle debezium-db2 debezium-ibmi
+    debezium-informix debezium-vitess debezium-spanner debezium-cockroachdb debezium-cassandra
+    oracle-xstream yugabytedb scylladb"""
 )
 def change_event(topic: SourceTopic) -> ConnectRecord:
     """The row before and after a change, with metadata; the row alone with `after.state.only`."""

@@ -25,35 +25,16 @@ from lineage_bridge_dagster.confluent.connectors.columns.sources.topic import (
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema
 
-_COUCHBASE = (
-    "event",
-    "partition",
-    "cas",
-    "bySeqno",
-    "revSeqno",
-    "expiration",
-    "flags",
-    "lockTime",
-    "bucket",
-    "vBucketUuid",
-)
+#: Metadata of a record, separated by spaces.
+_COUCHBASE = "event partition cas bySeqno revSeqno expiration flags lockTime bucket vBucketUuid"
 _JMS = (
-    "messageID",
-    "messageType",
-    "timestamp",
-    "deliveryMode",
-    "correlationID",
-    "replyTo",
-    "destination",
-    "redelivered",
-    "type",
-    "expiration",
-    "priority",
+    "messageID messageType timestamp deliveryMode correlationID replyTo destination redelivered type "
+    "expiration priority"
 )
 _OPAQUE = "the body of a message has no columns that are known"
 
 
-@reads("datagen", "voluble", "listener", "syslog")
+@reads("datagen voluble listener syslog")
 def made_up(_topic: SourceTopic) -> ConnectRecord:
     """Synthetic data, or events of the network: there is no column upstream."""
     return ConnectRecord(METADATA, METADATA)
@@ -68,7 +49,7 @@ def datagen_schema(config: Config) -> RegisteredSchema | None:
 DECLARED["datagen"] = datagen_schema
 
 
-@reads("salesforce", "salesforce-v2", "salesforce-aiven", "salesforce-events")
+@reads("salesforce salesforce-v2 salesforce-aiven salesforce-events")
 def salesforce(topic: SourceTopic) -> ConnectRecord:
     """The fields of an object or event, beside metadata."""
     names = ("ReplayId", "_ObjectType", "_EventType")
@@ -76,7 +57,7 @@ def salesforce(topic: SourceTopic) -> ConnectRecord:
     return ConnectRecord(topic.any_field(), replace(topic.any_field(), fields=fields))
 
 
-@reads("servicenow-v2", "servicenow")
+@reads("servicenow-v2 servicenow")
 def servicenow(topic: SourceTopic) -> ConnectRecord:
     """The columns of a table, or those that are allowed."""
     config, row = topic.config, topic.row()
@@ -95,7 +76,7 @@ def couchbase(topic: SourceTopic) -> ConnectRecord:
     document = topic.row()
     handler = topic.config.get("couchbase.source.handler").rpartition(".")[2]
     if handler in ("", "DefaultSchemaSourceHandler"):
-        fields = {"key": key, "content": document.whole(), **dict.fromkeys(_COUCHBASE, MADE_UP)}
+        fields = {"key": key, "content": document.whole(), **dict.fromkeys(_COUCHBASE.split(), MADE_UP)}
         return ConnectRecord(key, struct(fields))
     if "WithMetadata" in handler:
         metadata = dict.fromkeys(("event", "partition", "cas", "bySeqno", "revSeqno"), MADE_UP)
@@ -124,7 +105,7 @@ def dynamodb_trustpilot(topic: SourceTopic) -> ConnectRecord:
     return ConnectRecord(topic.any_field(), struct(fields))
 
 
-@reads("mirror", "replicator", "data-diode")
+@reads("mirror replicator data-diode")
 def copied(topic: SourceTopic) -> ConnectRecord:
     """Key and value of another cluster's topic, byte for byte."""
     if not topic.datasets:
@@ -136,7 +117,7 @@ def copied(topic: SourceTopic) -> ConnectRecord:
     return ConnectRecord(key, value)
 
 
-@reads("cosmosdb", "cosmosdb-v2")
+@reads("cosmosdb cosmosdb-v2")
 def cosmosdb(topic: SourceTopic) -> ConnectRecord:
     """A document; its id is the key."""
     metadata = dict.fromkeys(("_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"), MADE_UP)
@@ -145,11 +126,11 @@ def cosmosdb(topic: SourceTopic) -> ConnectRecord:
     return ConnectRecord(key, replace(row, fields={**row.known, **metadata}))
 
 
-@reads("ibm-mq", "jms", "activemq", "tibco", "solace", "lenses-jms", "amps")
+@reads("ibm-mq jms activemq tibco solace lenses-jms amps")
 def jms(topic: SourceTopic) -> ConnectRecord:
     """A message: its headers are metadata, its body is opaque."""
     body = RecordNode(open=True, unknown=_OPAQUE)
-    fields = {**dict.fromkeys(_JMS, MADE_UP), "properties": METADATA}
+    fields = {**dict.fromkeys(_JMS.split(), MADE_UP), "properties": METADATA}
     return (
         ConnectRecord(METADATA, replace(body, fields=fields))
         if not _is_plain(topic)
@@ -163,9 +144,9 @@ def _is_plain(topic: SourceTopic) -> bool:
 
 
 @reads(
-    "kinesis", "sqs", "pubsub", "event-hubs", "service-bus", "mqtt", "rabbitmq", "lenses-mqtt",
-    "lenses-pubsub", "lenses-event-hubs", "lenses-service-bus", "cloudwatch-logs",
-)  # fmt: skip
+    """kinesis sqs pubsub event-hubs service-bus mqtt rabbitmq lenses-mqtt lenses-pubsub lenses-event-hubs
+    lenses-service-bus cloudwatch-logs"""
+)
 def opaque(_topic: SourceTopic) -> ConnectRecord:
     """A message whose body is bytes or text."""
     return ConnectRecord(MADE_UP, RecordNode(open=True, unknown=_OPAQUE))

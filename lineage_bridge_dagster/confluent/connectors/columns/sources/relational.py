@@ -208,17 +208,7 @@ _OUTPUT_FIELD = re.compile(r"output\..+\.field")
 _BEFORE = "output.before.state.field"
 
 
-@reads(
-    "jdbc",
-    "jdbc-postgres",
-    "jdbc-mysql",
-    "jdbc-sqlserver",
-    "jdbc-oracle",
-    "jdbc-db2",
-    "snowflake",
-    "sap-hana",
-    "kudu",
-)
+@reads("jdbc jdbc-postgres jdbc-mysql jdbc-sqlserver jdbc-oracle jdbc-db2 snowflake sap-hana kudu")
 def jdbc(topic: SourceTopic) -> ConnectRecord:
     """A field for each column of the table or the query; the key is null."""
     query = topic.config.get("query")

@@ -97,11 +97,11 @@ READERS: dict[str, RecordReader] = {}
 DECLARED: dict[str, Callable[[Config], RegisteredSchema | None]] = {}
 
 
-def reads(*families: str) -> Callable[[RecordReader], RecordReader]:
-    """Declare the reader of the records that the sources of some families make."""
+def reads(families: str) -> Callable[[RecordReader], RecordReader]:
+    """Declare the reader of the records that the sources of some families, separated by spaces, make."""
 
     def declare(reader: RecordReader) -> RecordReader:
-        READERS.update(dict.fromkeys(families, reader))
+        READERS.update(dict.fromkeys(families.split(), reader))
         return reader
 
     return declare
