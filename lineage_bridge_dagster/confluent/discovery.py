@@ -15,13 +15,11 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
 from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import EXPRESSIONS
 from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetched, fetch
-from lineage_bridge_dagster.confluent.graph.builder import Builder
+from lineage_bridge_dagster.confluent.graph.builder import Builder, Console
 from lineage_bridge_dagster.confluent.graph.connector_columns import add_connector_columns
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
-from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.flink import add_jobs
-from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
-from lineage_bridge_dagster.confluent.graph.flink_columns import JobTexts, add_columns
+from lineage_bridge_dagster.confluent.graph.flink_columns import FlinkCache, JobTexts, add_columns
 from lineage_bridge_dagster.confluent.graph.flink_jobs import (
     Job,
     is_table_statement,

@@ -12,8 +12,7 @@ from lineage_bridge_dagster.confluent.api.org import ClusterClient, OrgClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
-from lineage_bridge_dagster.confluent.graph.builder import Builder, Place
-from lineage_bridge_dagster.confluent.graph.console_links import Console
+from lineage_bridge_dagster.confluent.graph.builder import Builder, Console, Place
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
 from lineage_bridge_dagster.lineage.carry import STALE_ATTRIBUTES, STALE_SINCE
 from lineage_bridge_dagster.lineage.coverage import Status

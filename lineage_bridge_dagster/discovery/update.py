@@ -11,7 +11,7 @@ from lineage_bridge_dagster.catalogs.glue import client as glue
 from lineage_bridge_dagster.catalogs.glue.new_tables import with_new_tables
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.graph.console_links import Console
+from lineage_bridge_dagster.confluent.graph.builder import Console
 from lineage_bridge_dagster.confluent.tableflow_update import read_tableflow, with_tableflow
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.sql_policy import mode_of

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.catalogs.iceberg.topic_progress import summary_of
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
-from lineage_bridge_dagster.confluent.api.record_times import oldest_after
+from lineage_bridge_dagster.confluent.api.topic_records import oldest_after
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable, fetch_schemas
 from lineage_bridge_dagster.errors import LineageBridgeError

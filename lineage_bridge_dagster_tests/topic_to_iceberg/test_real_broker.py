@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.record_times import oldest_after
+from lineage_bridge_dagster.confluent.api.topic_records import oldest_after
 from lineage_bridge_dagster.lineage.loaded_topics import LoadedTopic
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets, SparkTopic

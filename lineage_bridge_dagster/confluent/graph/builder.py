@@ -10,16 +10,60 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
+
+import httpx
 
 from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster
+from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage
-from lineage_bridge_dagster.confluent.graph.console_links import Console
 from lineage_bridge_dagster.confluent.graph.subjects import Conventions, SubjectIndex, SubjectMatch
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE
 from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Scope
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
+
+_HOME = "https://confluent.cloud"
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Builds links to console pages; all None unless the API is Confluent's own, which has a console."""
+
+    available: bool
+
+    @classmethod
+    def of(cls, api: httpx.URL) -> Console:
+        return cls(on_vendor_domain(api.host))
+
+    def topic(self, environment: str, cluster: str, topic: str) -> str | None:
+        return self._url(environment, "clusters", cluster, "topics", topic, "overview")
+
+    def tableflow(self, environment: str, cluster: str, topic: str) -> str | None:
+        return self._url(environment, "clusters", cluster, "topics", topic, "tableflow")
+
+    def connector(self, environment: str, cluster: str, name: str) -> str | None:
+        return self._url(environment, "clusters", cluster, "connectors", name, "overview")
+
+    def statement(self, environment: str, name: str) -> str | None:
+        return self._url(environment, "flink", "statements", name, "activity")
+
+    def subject(self, environment: str, subject: str) -> str | None:
+        return self._url(environment, "schema-registry", "schemas", subject)
+
+    def _url(self, environment: str, *parts: str) -> str | None:
+        if not self.available:
+            return None
+        path = "/".join(map(_quoted, (environment, *parts)))
+        return f"{_HOME}/environments/{path}"
+
+
+@lru_cache(maxsize=1024)
+def _quoted(part: str) -> str:
+    return quote(part, safe="")
+
 
 #: Maximum confidence of the edge to an output whose inputs are not known, so that all count.
 UNKNOWN_INPUTS = 0.8

@@ -16,10 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, absent_warning
-from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
-from lineage_bridge_dagster.confluent.graph.flink_columns import JobText, JobTexts, parsed_texts
-from lineage_bridge_dagster.confluent.graph.flink_history import FlinkTables
-from lineage_bridge_dagster.confluent.graph.flink_jobs import Job, Names, Output, Resolver
+from lineage_bridge_dagster.confluent.graph.flink_columns import FlinkCache, JobText, JobTexts, parsed_texts
+from lineage_bridge_dagster.confluent.graph.flink_jobs import FlinkTables, Job, Names, Output, Resolver
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown

@@ -1,15 +1,33 @@
-"""The fields of a schema: of Avro and JSON Schema, and of one message of a Protobuf schema."""
+"""The fields of a schema, its columns for display, and the types of the columns of its table.
+
+Fields are those of Avro and JSON Schema, and of one message of a Protobuf schema. Columns have nested fields
+after their parents, with their doc strings, and are spelled as in the Iceberg table: `page.path`,
+`lines.element.sku` in a list, `tags.value.text` in a map.
+
+Types are by the mapping that creates tables, for schemas whose fields' spelling does not tell. An Avro
+field's type names its column's. In JSON Schema, `connect.type`, titles and references decide, and in
+Protobuf a name may be an enum or a message. So they are found while the text is at hand, and spelled in the
+words of `type_mapping`. A type that depends on another schema's text is left out.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph import protobuf_text
-from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type
+from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type, nested
+
+if TYPE_CHECKING:
+    from pyiceberg.types import IcebergType
+
+    from lineage_bridge_dagster.schemas.json_nodes import JsonNode
+
 
 Field = dict[str, str]
 
@@ -152,3 +170,135 @@ def _avro_record(value: Mapping[str, Any], depth: int) -> str:
         for field in (fields if isinstance(fields, list) else [])
         if isinstance(field, dict)
     )
+
+
+#: Maximum columns of one schema; generated schemas have thousands of fields.
+MAX_COLUMNS = 500
+_MAX_NESTING = 8
+
+Column = dict[str, str]
+
+
+def columns_of(schema: Schema) -> list[Column]:
+    """Return at most `MAX_COLUMNS` columns as `[{name, type, comment?}]`.
+
+    Protobuf has no nested columns, since only the first message's own fields are parsed.
+    """
+    kind = schema.schema_type.upper()
+    if kind == "AVRO":
+        found = _avro_columns(record_of(document_of(schema.text)), "", {}, 0)
+    elif kind == "JSON":
+        found = _json_columns(schema)
+    else:
+        found = iter(fields_of(schema))
+    return list(islice(found, MAX_COLUMNS))
+
+
+def _column(name: str, kind: str, comment: object) -> Column:
+    text = " ".join(comment.split()) if isinstance(comment, str) else ""
+    return {"name": name, "type": kind, **({"comment": text} if text else {})}
+
+
+def _avro_columns(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
+    """The columns of a record. `named` holds the types declared so far, which later fields may refer to."""
+    if not isinstance(record, dict) or depth > _MAX_NESTING:
+        return
+    if record.get("name"):
+        named[str(record["name"]).rsplit(".", 1)[-1]] = record
+    fields = record.get("fields")
+    for field in fields if isinstance(fields, list) else []:
+        if isinstance(field, dict) and field.get("name") is not None:
+            name = f"{prefix}{field['name']}"
+            yield _column(name, avro_type(field.get("type")), field.get("doc"))
+            yield from _avro_inner(field.get("type"), name, named, depth + 1)
+
+
+def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
+    """The columns nested in a field's type: its record's, within any unions, lists and maps."""
+    if isinstance(kind, list):
+        members = [member for member in kind if member != "null"]
+        # A union of several types has no single set of fields.
+        kind = members[0] if len(members) == 1 else None
+    if isinstance(kind, str):
+        kind = named.get(kind.rsplit(".", 1)[-1])
+    if not isinstance(kind, dict) or depth > _MAX_NESTING:
+        return
+    match kind.get("type"):
+        case "record":
+            yield from _avro_columns(kind, f"{name}.", named, depth)
+        case "array":
+            yield from _avro_inner(kind.get("items"), f"{name}.element", named, depth + 1)
+        case "map":
+            yield from _avro_inner(kind.get("values"), f"{name}.value", named, depth + 1)
+        case dict() | list() as inner:
+            yield from _avro_inner(inner, name, named, depth + 1)
+
+
+def _json_columns(schema: Schema) -> Iterator[Column]:
+    for top in json_fields(schema.text).properties:
+        for name, each in ((top.name, top), *nested(top.node, top.name)):
+            titles = (one.get("title") for one in each.schemas if isinstance(one, dict))
+            yield _column(name, json_type(each.node, each.schemas), each.doc or next(titles, None))
+
+
+#: A name in the spelling of a Protobuf field's type, unless it is that of a field or has arguments.
+_PROTO_NAME = re.compile(r"[\w.]+(?![\w.:<])")
+_SPECIAL = re.compile(r"[<>(),:]")
+_UNKNOWN = "unknown"
+
+
+def column_types(schema: Schema) -> dict[str, str]:
+    """Field -> its column's type; empty for Avro, and without those that are not known."""
+    kind = schema.schema_type.upper()
+    if kind == "JSON":
+        return {each.name: _spelled(each.node) for each in json_fields(schema.text).properties}
+    return _protobuf(schema) if kind == "PROTOBUF" else {}
+
+
+def _spelled(node: JsonNode) -> str:
+    from lineage_bridge_dagster.schemas.json_nodes import JsonKind
+
+    match node.kind:
+        case JsonKind.OBJECT:
+            return _record([(each.name, _spelled(each.node)) for each in node.properties])
+        case JsonKind.ARRAY if node.inner:
+            return f"array<{_spelled(node.inner)}>"
+        case JsonKind.MAP if node.inner:
+            return f"map<{_spelled(node.key) if node.key else 'string'},{_spelled(node.inner)}>"
+        case JsonKind.UNION | JsonKind.UNKNOWN:
+            # What writers name the alternatives differs.
+            return _UNKNOWN
+        case JsonKind.TIME:
+            return "time-millis"
+    return _iceberg(node.type())
+
+
+def _record(fields: list[tuple[str, str]]) -> str:
+    """A record; it has no fields if a name in it would break the spelling."""
+    if any(_SPECIAL.search(name) for name, _ in fields):
+        return "record"
+    return f"record<{','.join(f'{name}:{kind}' for name, kind in fields)}>"
+
+
+def _protobuf(schema: Schema) -> dict[str, str]:
+    from lineage_bridge_dagster.schemas.protobuf import declared_type
+
+    enums = protobuf_text.enums(schema.text)
+
+    def named(found: re.Match[str]) -> str:
+        name = found.group().removeprefix(".")
+        if name == "google.type.TimeOfDay":
+            return "time-micros"
+        if (kind := declared_type(name)) is not None:
+            return _iceberg(kind)
+        return "enum" if name.rpartition(".")[2] in enums else _UNKNOWN
+
+    return {
+        # A `oneof` is a row of its alternatives.
+        each["name"]: _PROTO_NAME.sub(named, each["type"].replace("oneof<", "record<"))
+        for each in fields_of(schema)
+    }
+
+
+def _iceberg(kind: IcebergType) -> str:
+    return str(kind).replace(" ", "")

@@ -14,9 +14,12 @@ from lineage_bridge_dagster.confluent.api.kafka_rest import (
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, cluster_attributes, without_empty
-from lineage_bridge_dagster.confluent.graph.column_types import column_types
-from lineage_bridge_dagster.confluent.graph.schema_columns import columns_of
-from lineage_bridge_dagster.confluent.graph.schema_fields import exceeds_limits, fields_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import (
+    column_types,
+    columns_of,
+    exceeds_limits,
+    fields_of,
+)
 from lineage_bridge_dagster.confluent.graph.subjects import (
     SubjectIndex,
     SubjectMatch,

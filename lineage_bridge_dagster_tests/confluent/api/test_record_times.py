@@ -9,7 +9,7 @@ import pytest
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
-from lineage_bridge_dagster.confluent.api.record_times import oldest_after
+from lineage_bridge_dagster.confluent.api.topic_records import oldest_after
 
 BOOTSTRAP = Bootstrap.parse("PLAINTEXT://127.0.0.1:9092")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import PipelineSelection
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import PipelineSelection
 
 
 def selection(*conditions: Any) -> PipelineSelection:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.column_types import column_types
-from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import column_types, fields_of
 from lineage_bridge_dagster.confluent.graph.type_mapping import Match, compare, compare_columns
 from lineage_bridge_dagster.lineage.nodes import Field
 from lineage_bridge_dagster.schemas.columns import own_type

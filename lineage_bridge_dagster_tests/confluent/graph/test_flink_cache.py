@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
-from lineage_bridge_dagster.confluent.graph.flink_cache import FlinkCache
+from lineage_bridge_dagster.confluent.graph.flink_columns import FlinkCache
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.columns import COLUMN_LINEAGE, flows_of

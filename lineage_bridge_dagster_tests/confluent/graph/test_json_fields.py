@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.column_types import column_types
-from lineage_bridge_dagster.confluent.graph.schema_columns import MAX_COLUMNS, columns_of
-from lineage_bridge_dagster.confluent.graph.schema_fields import exceeds_limits, fields_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import (
+    MAX_COLUMNS,
+    column_types,
+    columns_of,
+    exceeds_limits,
+    fields_of,
+)
 from lineage_bridge_dagster.confluent.graph.type_mapping import Match, compare, compare_columns
 from lineage_bridge_dagster.lineage.nodes import Field
 

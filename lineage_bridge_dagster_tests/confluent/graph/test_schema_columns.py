@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.schema_columns import MAX_COLUMNS, columns_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import MAX_COLUMNS, columns_of
 
 
 def columns(text: Any, kind: str = "AVRO") -> list[tuple[str, str, str]]:

@@ -11,8 +11,7 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.column_types import column_types
-from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of
+from lineage_bridge_dagster.confluent.graph.schema_fields import column_types, fields_of
 from lineage_bridge_dagster.confluent.graph.type_mapping import compare_columns
 from lineage_bridge_dagster.lineage.nodes import Field
 from lineage_bridge_dagster.schemas.columns import columns_of, table_schema

@@ -15,8 +15,10 @@ from lineage_bridge_dagster.confluent.connectors.families.common import (
     keyed,
     named_by_topic,
 )
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_pipeline import PipelineSelection
-from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import MongoTopicNames
+from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import (
+    MongoTopicNames,
+    PipelineSelection,
+)
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
