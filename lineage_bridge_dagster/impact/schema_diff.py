@@ -19,8 +19,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, StructType
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.schemas.columns import own_type
 from lineage_bridge_dagster.schemas.compatibility.protobuf_types import SCALAR_KIND
-from lineage_bridge_dagster.schemas.protobuf_files import descriptors
-from lineage_bridge_dagster.schemas.protobuf_messages import all_messages, record_message
+from lineage_bridge_dagster.schemas.protobuf_files import all_messages, descriptors, record_message
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
 from lineage_bridge_dagster.schemas.types import MAX_DEPTH, Alternatives, joined, spelled
 

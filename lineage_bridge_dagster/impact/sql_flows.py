@@ -14,7 +14,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.impact.flows import ColumnSource, ColumnUse, FlowJob, Output, OutputColumn
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, World
 from lineage_bridge_dagster.schemas.columns import own_type
-from lineage_bridge_dagster.schemas.protobuf_messages import record_message
+from lineage_bridge_dagster.schemas.protobuf_files import record_message
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin

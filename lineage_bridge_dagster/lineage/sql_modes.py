@@ -10,7 +10,7 @@ from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.text import clean
 from lineage_bridge_dagster.redaction.keys import is_secret_key
 from lineage_bridge_dagster.redaction.redact import MASK, redact_sql
-from lineage_bridge_dagster.redaction.sql_tokens import is_statement
+from lineage_bridge_dagster.redaction.sql_tree import is_statement
 
 #: From most to least detail. A text as one mode shows it can be given to the same or a stricter one again.
 SQL_MODES = ("full", "redacted", "hash", "none")

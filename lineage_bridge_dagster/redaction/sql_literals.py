@@ -13,16 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from lineage_bridge_dagster.redaction.keys import is_secret_key
-from lineage_bridge_dagster.redaction.sql_tokens import SqlToken, is_statement, tokens_of
 from lineage_bridge_dagster.redaction.sql_tree import (
     COMPARISONS,
     Group,
     Segment,
+    SqlToken,
     is_secret_literal,
     is_secret_name,
+    is_statement,
     is_table,
     names_secret,
     text_of,
+    tokens_of,
     tree_of,
 )
 from lineage_bridge_dagster.redaction.texts import redact_text, until_stable

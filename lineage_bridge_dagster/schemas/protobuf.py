@@ -11,7 +11,7 @@ without fields is a boolean that is true where it is set, as no file has a row w
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from copy import copy
 from functools import lru_cache
 from typing import Any
@@ -28,8 +28,6 @@ from pyiceberg.types import (
 
 from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.errors import SchemaError
-from lineage_bridge_dagster.schemas.protobuf_comments import comments
-from lineage_bridge_dagster.schemas.protobuf_indexes import message_indexes
 from lineage_bridge_dagster.schemas.protobuf_values import (
     MESSAGES,
     SCALARS,
@@ -42,6 +40,64 @@ from lineage_bridge_dagster.schemas.protobuf_values import (
     text_column,
 )
 from lineage_bridge_dagster.schemas.types import joined
+
+
+def comments(files: FileDescriptorSet) -> Iterator[tuple[str, str]]:
+    """The full name of each field and oneof that has a comment, and the comment."""
+    for file in files.file:
+        found = {
+            tuple(each.path): (each.leading_comments or each.trailing_comments)
+            for each in file.source_code_info.location
+        }
+        for number, message in enumerate(file.message_type):
+            prefix = f"{file.package}.{message.name}" if file.package else message.name
+            yield from _commented(message, prefix, (4, number), found)
+
+
+def _commented(
+    message: descriptor_pb2.DescriptorProto,
+    name: str,
+    path: tuple[int, ...],
+    found: dict[tuple[int, ...], str],
+) -> Iterator[tuple[str, str]]:
+    for number, field in enumerate(message.field):
+        if comment := found.get((*path, 2, number)):
+            yield f"{name}.{field.name}", comment
+    for number, union in enumerate(message.oneof_decl):
+        if comment := found.get((*path, 8, number)):
+            yield f"{name}.{union.name}", comment
+    for number, inner in enumerate(message.nested_type):
+        yield from _commented(inner, f"{name}.{inner.name}", (*path, 3, number), found)
+
+
+def message_indexes(body: bytes) -> tuple[list[int], int]:
+    """The indexes of a body's message, outermost first, and where the message begins.
+
+    Confluent's page on its wire format: the number of indexes and each index as a zigzag varint; a single
+    zero byte stands for the first message.
+    """
+    count, at = _varint(body, 0)
+    if count == 0:
+        return [0], at
+    indexes = []
+    if not 0 < count <= len(body):
+        raise ValueError("it does not begin with the indexes of its message")
+    for _ in range(count):
+        index, at = _varint(body, at)
+        indexes.append(index)
+    return indexes, at
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while shift < 64 and at < len(body):
+        byte = body[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7
+    raise ValueError("it ends within the indexes of its message")
 
 
 class MessageReader:

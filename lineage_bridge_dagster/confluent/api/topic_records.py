@@ -1,4 +1,4 @@
-"""Records of a topic by ranges of offsets, and their times, by the Kafka protocol, without a consumer group."""
+"""Records of a topic by ranges of offsets, and their times, by the Kafka protocol, without a group."""
 
 from __future__ import annotations
 

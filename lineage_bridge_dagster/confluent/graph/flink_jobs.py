@@ -1,4 +1,4 @@
-"""The jobs of Flink, and what the names in them refer to, by the options that tables have after each. Pure."""
+"""The jobs of Flink, and what the names in them refer to by the options that tables have by then. Pure."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from lineage_bridge_dagster.schemas.protobuf_files import descriptors
-from lineage_bridge_dagster.schemas.protobuf_messages import record_message
+from lineage_bridge_dagster.schemas.protobuf_files import descriptors, record_message
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
 _F = FieldDescriptorProto

@@ -23,25 +23,6 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 _TABLE = re.compile(r"\b(?:INTO|FROM|UPDATE)\s+([\w.]+)", re.IGNORECASE)
 
 
-def kamelets(names: str, rule: Callable[..., str], /, **parts: str) -> None:
-    """Declare the families of connectors that are made from kamelets with the same properties.
-
-    Args:
-        names: The kamelets, such as `aws-ddb-sink`, separated by spaces; each ends with the direction.
-        rule: Names what they read or write.
-        **parts: Parts of the rule, by the property of each as in `keyed`.
-    """
-    for name in names.split():
-        package = name.replace("-", "")
-        direction = "Sink" if name.endswith("-sink") else "Source"
-        java = f"org.apache.camel.kafkaconnector.{package}.Camel{package.capitalize()}{direction}Connector"
-        dataset = keyed(rule, f"camel.kamelet.{name}.", **parts)
-        if direction == "Sink":
-            sink_family(f"camel-{name}", "", java)(per_topic(dataset))
-        else:
-            source_family(f"camel-{name}", "", java)(_reader(dataset))
-
-
 def _reader(dataset: KeyedDataset) -> Callable[[SourceContext], Iterator[WrittenTopic]]:
     def source(context: SourceContext) -> Iterator[WrittenTopic]:
         for topic in context.config.items("topics") or [""]:
@@ -71,120 +52,77 @@ def _sqs_queue(arn: str) -> str:
     return naming.SQS(region=parts[3], domain=domain_of(parts[3]), account=parts[4], queue=parts[5])
 
 
-# Streams and queues.
-kamelets("aws-kinesis-source aws-kinesis-sink", naming.KINESIS, region="region", stream="stream")
-kamelets("aws-kinesis-firehose-sink", naming.FIREHOSE, region="region", stream="streamName")
-kamelets("aws-sqs-source aws-sqs-sink", _sqs_queue, arn="queueNameOrArn")
-kamelets(
-    "google-pubsub-source", naming.PUBSUB_SUBSCRIPTION, project="projectId", subscription="subscriptionName"
-)
-kamelets("google-pubsub-sink", naming.PUBSUB_TOPIC, project="projectId", topic="topicName")
-kamelets(
-    "jms-apache-activemq-source jms-apache-activemq-sink",
-    naming.ACTIVE_MQ,
-    host="brokerURL",
-    destination="destinationName",
-)
-kamelets(
-    "jms-ibm-mq-source jms-ibm-mq-sink",
-    naming.IBM_MQ,
-    host="serverName",
-    port="serverPort",
-    destination="destinationName",
-)
-kamelets("kafka-source kafka-sink", naming.KAFKA, host="bootstrapServers", topic="topic")
-kamelets("mqtt-source mqtt-sink", naming.MQTT, host="brokerUrl", topic="topic")
-kamelets("nats-source nats-sink", naming.NATS, host="servers", subject="subject")
-kamelets(
-    "pulsar-source pulsar-sink",
-    naming.PULSAR,
-    host="serviceUrl",
-    tenant="tenant",
-    namespace="namespaceName",
-    topic="topic",
-)
+_RULES = {
+    "cassandra_table": _table_of(naming.CASSANDRA),
+    "mssql_table": _table_of(naming.MSSQL, "dbo"),
+    "mysql_table": _table_of(naming.MYSQL),
+    "postgres_table": _table_of(naming.POSTGRES, "public"),
+    "gcs_object": _gcs_object,
+    "s3_object": s3_object,
+    "sqs_queue": _sqs_queue,
+}
+#: Kamelets with the same properties, the rule of `naming` or of this module that names what they read or
+#: write, and the property of each part of it; `=0` is a constant.
+_KAMELETS = """
+aws-kinesis-source aws-kinesis-sink: KINESIS region=region stream=stream
+aws-kinesis-firehose-sink: FIREHOSE region=region stream=streamName
+aws-sqs-source aws-sqs-sink: sqs_queue arn=queueNameOrArn
+google-pubsub-source: PUBSUB_SUBSCRIPTION project=projectId subscription=subscriptionName
+google-pubsub-sink: PUBSUB_TOPIC project=projectId topic=topicName
+jms-apache-activemq-source jms-apache-activemq-sink: ACTIVE_MQ host=brokerURL destination=destinationName
+jms-ibm-mq-source jms-ibm-mq-sink: IBM_MQ host=serverName port=serverPort destination=destinationName
+kafka-source kafka-sink: KAFKA host=bootstrapServers topic=topic
+mqtt-source mqtt-sink: MQTT host=brokerUrl topic=topic
+nats-source nats-sink: NATS host=servers subject=subject
+pulsar-source pulsar-sink: PULSAR host=serviceUrl tenant=tenant namespace=namespaceName topic=topic
+aws-ddb-streams-source aws-ddb-sink: DYNAMODB region=region table=table
+aws-s3-source: s3_object bucket=bucketNameOrArn path=prefix
+aws-s3-sink aws-s3-streaming-upload-sink: s3_object bucket=bucketNameOrArn
+ceph-source ceph-sink minio-source minio-sink: s3_object bucket=bucketName
+google-storage-source: gcs_object bucket=bucketNameOrArn path=prefix
+google-storage-sink: gcs_object bucket=bucketNameOrArn
+azure-storage-blob-source azure-storage-blob-sink azure-storage-blob-append-sink:
+    AZURE_BLOB account=accountName container=containerName
+azure-storage-datalake-source azure-storage-datalake-sink:
+    AZURE_DATA_LAKE account=accountName container=fileSystemName
+azure-cosmosdb-source azure-cosmosdb-sink:
+    COSMOS host=databaseEndpoint database=databaseName container=containerName
+cassandra-source cassandra-sink:
+    cassandra_table host=connectionHost port=connectionPort keyspace=keyspace query=query
+postgresql-sink: postgres_table host=serverName port=serverPort database=databaseName query=query
+mysql-sink mariadb-sink: mysql_table host=serverName port=serverPort database=databaseName query=query
+sqlserver-sink: mssql_table host=serverName port=serverPort database=databaseName query=query
+couchbase-sink: COUCHBASE host=couchbaseHostname bucket=bucket
+elasticsearch-search-source elasticsearch-index-sink: ELASTICSEARCH host=hostAddresses index=indexName
+opensearch-search-source opensearch-index-sink: OPENSEARCH host=hostAddresses index=indexName
+google-bigquery-sink: BIGQUERY project=projectId dataset=dataset table=table
+mongodb-changes-stream-source mongodb-source mongodb-sink:
+    MONGODB host=hosts database=database collection=collection
+redis-source redis-sink: REDIS host=redisHost port=redisPort database==0
+ftp-source ftp-sink: FTP host=connectionHost port=connectionPort path=directoryName
+ftps-source ftps-sink: FTPS host=connectionHost port=connectionPort path=directoryName
+sftp-source sftp-sink: SFTP host=connectionHost port=connectionPort path=directoryName
+aws-cloudwatch-sink: CLOUDWATCH_METRICS namespace=cwNamespace
+aws-lambda-sink: LAMBDA region=region function=function
+splunk-hec-sink: SPLUNK host=splunkUrl index=index
+splunk-sink: SPLUNK host=serverHostname index=index
+"""
 
-# Stores.
-kamelets("aws-ddb-streams-source aws-ddb-sink", naming.DYNAMODB, region="region", table="table")
-kamelets("aws-s3-source", s3_object, bucket="bucketNameOrArn", path="prefix")
-kamelets("aws-s3-sink aws-s3-streaming-upload-sink", s3_object, bucket="bucketNameOrArn")
-kamelets("ceph-source ceph-sink minio-source minio-sink", s3_object, bucket="bucketName")
-kamelets("google-storage-source", _gcs_object, bucket="bucketNameOrArn", path="prefix")
-kamelets("google-storage-sink", _gcs_object, bucket="bucketNameOrArn")
-kamelets(
-    "azure-storage-blob-source azure-storage-blob-sink azure-storage-blob-append-sink",
-    naming.AZURE_BLOB,
-    account="accountName",
-    container="containerName",
-)
-kamelets(
-    "azure-storage-datalake-source azure-storage-datalake-sink",
-    naming.AZURE_DATA_LAKE,
-    account="accountName",
-    container="fileSystemName",
-)
-kamelets(
-    "azure-cosmosdb-source azure-cosmosdb-sink",
-    naming.COSMOS,
-    host="databaseEndpoint",
-    database="databaseName",
-    container="containerName",
-)
-kamelets(
-    "cassandra-source cassandra-sink",
-    _table_of(naming.CASSANDRA),
-    host="connectionHost",
-    port="connectionPort",
-    keyspace="keyspace",
-    query="query",
-)
-for _name, _rule, _schema in (
-    ("postgresql", naming.POSTGRES, "public"),
-    ("mysql", naming.MYSQL, ""),
-    ("mariadb", naming.MYSQL, ""),
-    ("sqlserver", naming.MSSQL, "dbo"),
-):
-    kamelets(
-        f"{_name}-sink",
-        _table_of(_rule, _schema),
-        host="serverName",
-        port="serverPort",
-        database="databaseName",
-        query="query",
-    )
-kamelets("couchbase-sink", naming.COUCHBASE, host="couchbaseHostname", bucket="bucket")
-kamelets(
-    "elasticsearch-search-source elasticsearch-index-sink",
-    naming.ELASTICSEARCH,
-    host="hostAddresses",
-    index="indexName",
-)
-kamelets(
-    "opensearch-search-source opensearch-index-sink",
-    naming.OPENSEARCH,
-    host="hostAddresses",
-    index="indexName",
-)
-kamelets("google-bigquery-sink", naming.BIGQUERY, project="projectId", dataset="dataset", table="table")
-kamelets(
-    "mongodb-changes-stream-source mongodb-source mongodb-sink",
-    naming.MONGODB,
-    host="hosts",
-    database="database",
-    collection="collection",
-)
-kamelets("redis-source redis-sink", naming.REDIS, host="redisHost", port="redisPort", database="= 0")
 
-# Files, logs, metrics and functions.
-for _name, _rule in {"ftp": naming.FTP, "ftps": naming.FTPS, "sftp": naming.SFTP}.items():
-    kamelets(
-        f"{_name}-source {_name}-sink",
-        _rule,
-        host="connectionHost",
-        port="connectionPort",
-        path="directoryName",
-    )
-kamelets("aws-cloudwatch-sink", naming.CLOUDWATCH_METRICS, namespace="cwNamespace")
-kamelets("aws-lambda-sink", naming.LAMBDA, region="region", function="function")
-kamelets("splunk-hec-sink", naming.SPLUNK, host="splunkUrl", index="index")
-kamelets("splunk-sink", naming.SPLUNK, host="serverHostname", index="index")
+def _declare(names: str, dataset: str) -> None:
+    """Declare the families of some kamelets, each of whose names ends with the direction."""
+    rule, *parts = dataset.split()
+    keys = {part: key.replace("=", "= ") for part, _, key in (each.partition("=") for each in parts)}
+    for name in names.split():
+        package = name.replace("-", "")
+        direction = "Sink" if name.endswith("-sink") else "Source"
+        java = f"org.apache.camel.kafkaconnector.{package}.Camel{package.capitalize()}{direction}Connector"
+        named = keyed(_RULES.get(rule) or getattr(naming, rule), f"camel.kamelet.{name}.", **keys)
+        if direction == "Sink":
+            sink_family(f"camel-{name}", "", java)(per_topic(named))
+        else:
+            source_family(f"camel-{name}", "", java)(_reader(named))
+
+
+for _entry in re.split(r"\n(?=\S)", _KAMELETS.strip()):
+    _declare(*_entry.split(":", maxsplit=1))
