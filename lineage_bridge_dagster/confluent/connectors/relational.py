@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import (
+    JdbcUrl,
     host_and_port,
+    parse_jdbc_url,
     redshift_cluster,
     snowflake_account,
 )
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config
-from lineage_bridge_dagster.confluent.connectors.jdbc_url import JdbcUrl, parse_jdbc_url
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 #: A part of a qualified name, in the quotes of any database or in none; empty between two dots.

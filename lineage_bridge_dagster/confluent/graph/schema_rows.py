@@ -14,8 +14,15 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph import protobuf_text
-from lineage_bridge_dagster.confluent.graph.protobuf_rows import ProtobufRow
-from lineage_bridge_dagster.confluent.graph.rows import AFTER, Row, RowField, envelope, row_type, spelled
+from lineage_bridge_dagster.confluent.graph.rows import (
+    AFTER,
+    ProtobufRow,
+    Row,
+    RowField,
+    envelope,
+    row_type,
+    spelled,
+)
 from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type, document_of, record_name
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.addresses import parse_jdbc_url
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.common import key_values
 from lineage_bridge_dagster.confluent.connectors.families.debezium_tables import Capture
@@ -19,7 +20,6 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     WrittenTopic,
     source_family,
 )
-from lineage_bridge_dagster.confluent.connectors.jdbc_url import parse_jdbc_url
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 _PREFIX = ("topic.prefix", "database.server.name")

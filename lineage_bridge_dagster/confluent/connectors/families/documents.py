@@ -1,4 +1,4 @@
-"""Document stores: Azure Cosmos DB, Couchbase and Google Firebase Realtime Database.
+"""Document and graph stores: Cosmos DB, Couchbase and Firebase; Neo4j, ArangoDB and GraphDB.
 
 Cosmos DB's connectors are those of Microsoft, of both versions, and of Lenses. Sources:
 `SourceBehaviorConfig`, `SinkBehaviorConfig` and `Keyspace` of couchbase/kafka-connect-couchbase; "Google
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed, per_topic
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -222,3 +222,43 @@ def firebase_source(context: SourceContext) -> Iterator[WrittenTopic]:
 def firebase_sink(context: SinkContext, topic: str) -> str:
     """A child of the node, named for the topic."""
     return _firebase(context.config.get(_REFERENCE), topic)
+
+
+#: The keys that name a topic of change data capture: `neo4j.cdc.topic.{topic}.patterns[.0.pattern]`.
+_CAPTURED = re.compile(r"neo4j\.cdc\.topic\.(.+)\.patterns(?:\.\d+\.\w+)?", re.DOTALL)
+_NEO4J = "org.neo4j.connectors.kafka."
+_STREAMS = "streams.kafka.connect."
+
+#: The database, `neo4j` by default, at the first address.
+_NEO4J_DATABASE = keyed(naming.NEO4J, host="neo4j.uri | neo4j.server.uri", database="neo4j.database = neo4j")
+
+
+@source_family("neo4j", "", _NEO4J + "source.Neo4jConnector", _STREAMS + "source.Neo4jSourceConnector")
+def neo4j_source(context: SourceContext) -> Iterator[WrittenTopic]:
+    """The topic of a query, or those of change data capture."""
+    config = context.config
+    captured = {match[1] for match in config.keys_like(_CAPTURED)}
+    queried = config.get("neo4j.query.topic", "topic", "neo4j.streaming.topic")
+    topics = [queried] if queried and config.get("neo4j.source-strategy").upper() != "CDC" else captured
+    for topic in sorted(topics):
+        yield WrittenTopic(topic, _NEO4J_DATABASE(config))
+
+
+sink_family("neo4j", "Neo4jSink", _NEO4J + "sink.Neo4jConnector", _STREAMS + "sink.Neo4jSinkConnector")(
+    per_topic(_NEO4J_DATABASE)
+)
+# The repository of a server, whose URL was called an IRI first.
+sink_family("graphdb", "", "com.ontotext.kafka.GraphDBSinkConnector")(
+    per_topic(keyed(naming.GRAPHDB, "graphdb.server.", host="url | iri", repository="repository"))
+)
+sink_family("arangodb", "", "com.arangodb.kafka.ArangoSinkConnector")(
+    per_topic(
+        keyed(
+            naming.ARANGODB,
+            "connection.",
+            host="endpoints",
+            database="database = _system",
+            collection="collection",
+        )
+    )
+)

@@ -10,12 +10,14 @@ from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, SlowRegexError
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.neutral import NEUTRAL
-from lineage_bridge_dagster.confluent.connectors.transforms.predicates import depends, predicated, test_of
 from lineage_bridge_dagster.confluent.connectors.transforms.routers import ROUTERS, Effect
 from lineage_bridge_dagster.confluent.connectors.transforms.settings import (
     Step,
     TransformSettings,
     UnknownEffectError,
+    depends,
+    predicated,
+    test_of,
 )
 
 #: Confidence after a transform that we do not know, and after one whose effect its settings do not tell.

@@ -15,10 +15,9 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.neutral import KEEP_FIELDS, NEUTRAL
-from lineage_bridge_dagster.confluent.connectors.transforms.predicates import test_of
 from lineage_bridge_dagster.confluent.connectors.transforms.routers import ROUTERS
 from lineage_bridge_dagster.confluent.connectors.transforms.routing import routing_of
-from lineage_bridge_dagster.confluent.connectors.transforms.settings import TransformSettings
+from lineage_bridge_dagster.confluent.connectors.transforms.settings import TransformSettings, test_of
 from lineage_bridge_dagster.text import words
 
 #: Simple names of transforms that route, filter, rename, move or drop, and change no value of a field.
