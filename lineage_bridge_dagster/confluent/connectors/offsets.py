@@ -299,20 +299,11 @@ _BACKUP = OffsetReader(
 )
 #: By family of sources.
 _READERS = {
-    "jdbc": _JDBC,
-    "jdbc-postgres": _JDBC,
-    "jdbc-mysql": _JDBC,
-    "jdbc-sqlserver": _JDBC,
-    "jdbc-oracle": _JDBC,
-    "jdbc-db2": _JDBC,
-    "snowflake": _JDBC,
-    "debezium-postgres": _DEBEZIUM,
-    "debezium-mysql": _DEBEZIUM,
-    "debezium-sqlserver": _DEBEZIUM,
+    **dict.fromkeys(("jdbc", "jdbc-postgres", "jdbc-mysql", "jdbc-sqlserver", "jdbc-oracle"), _JDBC),
+    **dict.fromkeys(("jdbc-db2", "snowflake"), _JDBC),
+    **dict.fromkeys(("debezium-postgres", "debezium-mysql", "debezium-sqlserver"), _DEBEZIUM),
     "oracle-xstream": _DEBEZIUM,
     "debezium-mongodb": _DEBEZIUM_MONGODB,
     "mongodb": _MONGODB,
-    "s3": _BACKUP,
-    "gcs": _BACKUP,
-    "azure-blob": _BACKUP,
+    **dict.fromkeys(_SINKS, _BACKUP),
 }

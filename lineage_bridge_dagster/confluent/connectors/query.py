@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED
+from lineage_bridge_dagster.text import words
 
 _TOKEN = re.compile(
     rf"""
@@ -31,19 +32,14 @@ _LONGEST = 50_000
 Kind = Literal["word", "name", "dynamic", "sign", "string"]
 
 #: Words before a parenthesis that is not the arguments of a function.
-_BEFORE_GROUP = frozenset(
-    {
-        *("FROM", "JOIN", "APPLY", "AS", "IN", "EXISTS", "ANY", "ALL", "SOME", "AND", "OR", "NOT", "ON"),
-        *("WHERE", "SELECT", "DISTINCT", "UNION", "INTERSECT", "EXCEPT", "MINUS", "HAVING", "BY", "WHEN"),
-        *("THEN", "ELSE", "CASE", "LATERAL", "MATERIALIZED", "WITH", "BETWEEN", "LIKE", "IS", "RETURN"),
-    }
+_BEFORE_GROUP = words(
+    """FROM JOIN APPLY AS IN EXISTS ANY ALL SOME AND OR NOT ON WHERE SELECT DISTINCT UNION INTERSECT
+    EXCEPT MINUS HAVING BY WHEN THEN ELSE CASE LATERAL MATERIALIZED WITH BETWEEN LIKE IS RETURN"""
 )
 #: Words that end a list of tables.
-_AFTER_TABLES = frozenset(
-    {
-        *("WHERE", "GROUP", "ORDER", "HAVING", "UNION", "INTERSECT", "EXCEPT", "MINUS", "LIMIT", "OFFSET"),
-        *("FETCH", "FOR", "WINDOW", "QUALIFY", "CONNECT", "START", "SELECT", "SET", "OPTION"),
-    }
+_AFTER_TABLES = words(
+    """WHERE GROUP ORDER HAVING UNION INTERSECT EXCEPT MINUS LIMIT OFFSET FETCH FOR WINDOW QUALIFY
+    CONNECT START SELECT SET OPTION"""
 )
 #: Words before a table's name.
 _MODIFIERS = frozenset({"ONLY", "LATERAL", "FINAL"})

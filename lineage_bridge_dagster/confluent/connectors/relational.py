@@ -73,20 +73,16 @@ _MYSQL = Dialect(naming.MYSQL, ("database", "table"))
 _POSTGRES = Dialect(naming.POSTGRES, schema="public", database="{user}", fold=str.lower, across=False)
 _MSSQL = Dialect(naming.MSSQL, schema="dbo")
 _DB2 = Dialect(naming.DB2, schema="{user}", fold=str.upper, across=False)
+_TRINO = Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower)
 _HIVE = Dialect(naming.HIVE, ("database", "table"), fold=str.lower, port="10000")
 _ATHENA = Dialect(naming.ATHENA, ("catalog", "schema", "table"), schema="default", fold=str.lower)
 
 #: By the kind of a JDBC URL.
 DIALECTS: Mapping[str, Dialect] = {
-    "postgresql": _POSTGRES,
-    "pgsql": _POSTGRES,
-    "edb": _POSTGRES,
-    "alloydb": _POSTGRES,
+    **dict.fromkeys(("postgresql", "pgsql", "edb", "alloydb"), _POSTGRES),
     "yugabytedb": replace(_POSTGRES, port="5433"),
     "cockroachdb": replace(_POSTGRES, port="26257"),
-    "mysql": _MYSQL,
-    "mysql+srv": _MYSQL,
-    "mariadb": _MYSQL,
+    **dict.fromkeys(("mysql", "mysql+srv", "mariadb"), _MYSQL),
     "tidb": replace(_MYSQL, port="4000"),
     "oceanbase": Dialect(naming.OCEANBASE, ("database", "table")),
     "sqlserver": _MSSQL,
@@ -105,20 +101,15 @@ DIALECTS: Mapping[str, Dialect] = {
     "crate": Dialect(naming.CRATE, schema="doc", fold=str.lower),
     "redshift": Dialect(naming.REDSHIFT, schema="public", fold=str.lower, address=_redshift),
     "snowflake": Dialect(naming.SNOWFLAKE, schema="PUBLIC", fold=str.upper, address=_snowflake),
-    "trino": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
-    "presto": Dialect(naming.TRINO, ("catalog", "schema", "table"), fold=str.lower),
-    "hive": _HIVE,
-    "hive2": _HIVE,
+    **dict.fromkeys(("trino", "presto"), _TRINO),
+    **dict.fromkeys(("hive", "hive2"), _HIVE),
     "teradata": Dialect(naming.TERADATA, ("database", "table")),
     "vertica": Dialect(naming.VERTICA, schema="public"),
-    "clickhouse": Dialect(naming.CLICKHOUSE, ("database", "table")),
-    "ch": Dialect(naming.CLICKHOUSE, ("database", "table")),
-    "singlestore": Dialect(naming.SINGLESTORE, ("database", "table")),
-    "memsql": Dialect(naming.SINGLESTORE, ("database", "table")),
+    **dict.fromkeys(("clickhouse", "ch"), Dialect(naming.CLICKHOUSE, ("database", "table"))),
+    **dict.fromkeys(("singlestore", "memsql"), Dialect(naming.SINGLESTORE, ("database", "table"))),
     "impala": Dialect(naming.KUDU, ("database", "table"), fold=str.lower),
     "netezza": Dialect(naming.NETEZZA, schema="{user}", fold=str.upper),
-    "awsathena": _ATHENA,
-    "athena": _ATHENA,
+    **dict.fromkeys(("awsathena", "athena"), _ATHENA),
     "bigquery": Dialect(naming.BIGQUERY, ("project", "dataset", "table"), address=_nowhere),
     "databricks": Dialect(
         naming.UNITY_CATALOG, ("catalog", "schema", "table"), schema="default", fold=str.lower

@@ -18,6 +18,7 @@ from lineage_bridge_dagster.schemas.compatibility.violation import InvalidSchema
 from lineage_bridge_dagster.schemas.errors import LimitError, SchemaError
 from lineage_bridge_dagster.schemas.json_references import Documents
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
+from lineage_bridge_dagster.text import words
 
 TYPES = ("array", "object", "number", "string")
 """The types that have keywords of their own."""
@@ -31,17 +32,9 @@ _LIMITS: Mapping[str, tuple[str, ...]] = {
 }
 _KEYWORDS: Mapping[str, frozenset[str]] = {
     "array": frozenset({"items", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains"}),
-    "object": frozenset(
-        {
-            "properties",
-            "required",
-            "minProperties",
-            "maxProperties",
-            "dependencies",
-            "patternProperties",
-            "additionalProperties",
-            "propertyNames",
-        }
+    "object": words(
+        """properties required minProperties maxProperties dependencies patternProperties additionalProperties
+        propertyNames"""
     ),
     "number": frozenset(_LIMITS["number"]),
     "string": frozenset({"minLength", "maxLength", "pattern", "format"}),

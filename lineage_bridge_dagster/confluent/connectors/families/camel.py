@@ -6,7 +6,7 @@ Source: the properties of each connector in apache/camel-kafka-connector.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from lineage_bridge_dagster.config.aws_partitions import domain_of
 from lineage_bridge_dagster.confluent.connectors import naming
@@ -52,7 +52,7 @@ def _sqs_queue(arn: str) -> str:
     return naming.SQS(region=parts[3], domain=domain_of(parts[3]), account=parts[4], queue=parts[5])
 
 
-_RULES = {
+_RULES: Mapping[str, Callable[..., str]] = {
     "cassandra_table": _table_of(naming.CASSANDRA),
     "mssql_table": _table_of(naming.MSSQL, "dbo"),
     "mysql_table": _table_of(naming.MYSQL),

@@ -18,29 +18,18 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     SourceContext,
     WrittenTopic,
 )
+from lineage_bridge_dagster.text import words
 
 #: A name with its quotes, which may stand anywhere in it, or the end of a statement.
 _TOKEN = re.compile(r"""(?:`[^`]*`|'[^']*'|"[^"]*"|[^\s;`'"])+|;""")
 _PROPERTY = re.compile(r"'([^']*)'\s*=\s*(?:'([^']*)'|([^',()\s]+))")
 _CLAUSE = re.compile(r"[A-Za-z]+")
 #: The words that clauses after the source start with.
-_CLAUSES = frozenset(
-    (
-        *(
-            "AUTOCREATE",
-            "AUTOEVOLVE",
-            "BATCH",
-            "IGNORE",
-            "INCREMENTALMODE",
-            "KEYDELIM",
-            "LIMIT",
-            "NOPARTITION",
-        ),
-        *("PARTITIONBY", "PK", "PROPERTIES", "STOREAS", "TIMESTAMP", "TIMESTAMPUNIT", "TTL", "WITHCONVERTER"),
-        *("WITHDOCTYPE", "WITHFORMAT", "WITHINDEXSUFFIX", "WITHJMSSELECTOR", "WITHKEY", "WITHPIPELINE"),
-        *("WITHREGEX", "WITHSTRUCTURE", "WITHSUBSCRIPTION", "WITHTAG", "WITHTARGET", "WITHTIMESTAMP"),
-        *("WITHTYPE", "WITHUNWRAP"),
-    )
+_CLAUSES = words(
+    """AUTOCREATE AUTOEVOLVE BATCH IGNORE INCREMENTALMODE KEYDELIM LIMIT NOPARTITION PARTITIONBY PK
+    PROPERTIES STOREAS TIMESTAMP TIMESTAMPUNIT TTL WITHCONVERTER WITHDOCTYPE WITHFORMAT
+    WITHINDEXSUFFIX WITHJMSSELECTOR WITHKEY WITHPIPELINE WITHREGEX WITHSTRUCTURE WITHSUBSCRIPTION
+    WITHTAG WITHTARGET WITHTIMESTAMP WITHTYPE WITHUNWRAP"""
 )
 _QUOTES = str.maketrans("", "", "`'\"")
 
@@ -91,21 +80,21 @@ def _parsed(text: str) -> tuple[KcqlStatement, ...]:
         if part != ";":
             tokens.append(part)
             continue
-        words = [part.upper() for part in tokens]
-        source = _after("FROM", words, tokens)
+        upper = [part.upper() for part in tokens]
+        source = _after("FROM", upper, tokens)
         if source:
-            # Target and source are the first of their kind: the options after them may use the same words.
-            clause = words.index("FROM")
+            # Target and source are the first of their kind: the options after them may use the same upper.
+            clause = upper.index("FROM")
             properties = {
                 key: value or bare for key, value, bare in _PROPERTY.findall(" ".join(tokens[clause:]))
             }
-            start = words.index("SELECT") + 1 if "SELECT" in words[:clause] else clause
+            start = upper.index("SELECT") + 1 if "SELECT" in upper[:clause] else clause
             after = _clauses(tokens[clause + 2 :])
             store, _, settings = after.get("STOREAS", "").partition("(")
             found.append(
                 KcqlStatement(
                     source,
-                    _after("INTO", words[:clause], tokens),
+                    _after("INTO", upper[:clause], tokens),
                     properties,
                     fields=_listed(" ".join(tokens[start:clause])),
                     ignored=_listed(after.get("IGNORE", "")),
