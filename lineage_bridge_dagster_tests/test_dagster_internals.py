@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 from dagster import (
     AssetCheckResult,
+    AssetKey,
+    AssetsDefinition,
     AssetSelection,
+    AssetSpec,
     DagsterInstance,
+    DagsterInvalidDefinitionError,
     Definitions,
     In,
+    InMemoryIOManager,
     Nothing,
+    OpDefinition,
     Out,
     asset,
     asset_check,
@@ -22,7 +28,7 @@ from dagster import (
 )
 
 import lineage_bridge_dagster
-from lineage_bridge_dagster.dagster_internals.definitions import CopiedIn, CopiedOut, LocationJob
+from lineage_bridge_dagster.dagster_internals.definitions import BundleOp, CopiedIn, CopiedOut, LocationJob
 
 PACKAGE = Path(lineage_bridge_dagster.__file__).parent
 
@@ -75,6 +81,41 @@ def test_copied_inputs_and_outputs_are_those_that_dagster_defines() -> None:
         assert ours["_name"] == name
         theirs, ours = (vars(each.to_definition(name)) for each in inputs)
         assert theirs == ours
+
+
+def test_an_op_of_many_assets_asks_for_all_that_its_inputs_and_outputs_need_once() -> None:
+    ins = {name: AssetKey(name) for name in ("first", "second", "elsewhere", "further")}
+    outs = {name: AssetKey(["out", name]) for name in ("one", "two", "three")}
+
+    def definition(kind: type[OpDefinition]) -> AssetsDefinition:
+        managers = dict(zip(outs, ("ours", "ours", "other"), strict=True))
+        bundle = kind(
+            lambda _context: None,
+            name="bundle",
+            ins=dict.fromkeys(ins, In(Nothing)),
+            outs={name: Out(is_required=False, io_manager_key=key) for name, key in managers.items()},
+            required_resource_keys={"client"},
+        )
+        return AssetsDefinition(node_def=bundle, keys_by_input_name=ins, keys_by_output_name=outs)
+
+    upstream = [
+        AssetSpec(name).with_io_manager_key(key) for name, key in (("first", "ours"), ("second", "own"))
+    ]
+    managers = ("ours", "other", "own", "io_manager")
+    resources: dict[str, Any] = {"client": object(), **{name: InMemoryIOManager() for name in managers}}
+
+    def required(kind: type[OpDefinition], **less: None) -> list[str]:
+        given = {key: value for key, value in resources.items() if key not in less}
+        found = Definitions(assets=[definition(kind), *upstream], resources=given)
+        job = found.get_repository_def().get_job("__ASSET_JOB")
+        return [each.key for each in job._get_resource_requirements()]
+
+    theirs, mine = required(OpDefinition), required(BundleOp)
+    assert set(theirs) == set(mine) == resources.keys()
+    assert len(mine) < len(theirs)
+    for name in ("client", "other", "own"):
+        with pytest.raises(DagsterInvalidDefinitionError, match=name):
+            required(BundleOp, **{name: None})
 
 
 @pytest.mark.parametrize("others", [False, True])

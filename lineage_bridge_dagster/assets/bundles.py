@@ -15,15 +15,16 @@ from dagster import (
     AssetKey,
     AssetsDefinition,
     Nothing,
-    op,
 )
 
 from lineage_bridge_dagster.assets.inventory import Asset
 from lineage_bridge_dagster.assets.kinds import AssetKind, Checks
 from lineage_bridge_dagster.dagster_internals.definitions import (
     ASSET_SUBSET_INPUT_PREFIX,
+    BundleOp,
     CopiedIn,
     CopiedOut,
+    DecoratedOpFunction,
     with_compute,
 )
 from lineage_bridge_dagster.specs import keys
@@ -138,10 +139,11 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
     checks = _check_specs(bundle, kind.checks) if kind.checks else {}
     inputs = _inputs(bundle, outputs)
 
-    define_op = op(
+    bundle_op = BundleOp(
+        DecoratedOpFunction(_compute(bundle, kind, execute)),
         name=bundle.name,
         ins=dict.fromkeys(inputs, CopiedIn(Nothing)),
-        out={
+        outs={
             **dict.fromkeys(outputs, CopiedOut(Any, is_required=False, io_manager_key=names.io_manager)),
             **dict.fromkeys(checks, CopiedOut(Nothing, is_required=False)),
         },
@@ -149,7 +151,7 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
         pool=kind.pool,
     )
     return AssetsDefinition(
-        node_def=define_op(_compute(bundle, kind, execute)),
+        node_def=bundle_op,
         keys_by_input_name=inputs,
         keys_by_output_name=outputs,
         check_specs_by_output_name=checks,

@@ -16,6 +16,7 @@ from dagster import (
     Definitions,
     In,
     JobDefinition,
+    OpDefinition,
     Out,
 )
 
@@ -65,6 +66,7 @@ __all__ = [
     "ASSET_SUBSET_INPUT_PREFIX",
     "DATA_VERSION_TAG",
     "AssetCheckEvaluationTargetMaterializationData",
+    "DecoratedOpFunction",
     "DefinitionsLoadContext",
     "NamespacedMetadataSet",
     "UnresolvedAssetJobDefinition",
@@ -152,6 +154,27 @@ def with_compute(assets: AssetsDefinition, compute: Callable[..., Any]) -> Asset
     assert assets._computation is not None  # noqa: S101 - it has an op
     found._computation = replace(assets._computation, node_def=op_definition)
     return found
+
+
+class BundleOp(OpDefinition):
+    """An op with many inputs and outputs that asks for each resource once, not once for each of them.
+
+    Each of the location's jobs goes through these three times, which is seconds for ten thousand tables.
+    """
+
+    def get_resource_requirements(self, handle: Any, asset_layer: Any) -> Iterator[Any]:
+        few = copy(self)
+        few._output_defs = [*{each.io_manager_key: each for each in self.output_defs}.values()]
+        if asset_layer and handle:
+            loaders = {_loader(asset_layer, handle, each.name): each for each in self.input_defs}
+            few._input_defs = [*loaders.values()]
+        return super(BundleOp, few).get_resource_requirements(handle, asset_layer)
+
+
+def _loader(asset_layer: Any, handle: Any, input_name: str) -> str | None:
+    """The key of an input's IO manager, empty for an asset of elsewhere; None for what is no asset."""
+    key = asset_layer.get_asset_key_for_node_input(handle, input_name)
+    return key and (asset_layer.get(key).io_manager_key if asset_layer.has(key) else "")
 
 
 class CopiedIn(In):

@@ -201,3 +201,10 @@ def test_helm_webserver_listens_where_a_user_without_rights_may() -> None:
     values = _values()
     assert values["dagsterWebserver"]["service"]["port"] >= 1024
     assert values["dagsterWebserver"]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_every_process_takes_the_definitions_of_ten_thousand_tables() -> None:
+    files = [(DEPLOY / name).read_text() for name in ("example.env", "Dockerfile")]
+    for limit in ("DAGSTER_GRPC_MAX_RX_BYTES", "DAGSTER_GRPC_MAX_SEND_BYTES"):
+        allowed = {int(number) for text in files for number in re.findall(rf"{limit}=(\d+)", text)}
+        assert allowed == {10**9}

@@ -50,7 +50,7 @@ class CommitReport(Declared):
     catalog: str = attribute()
     catalog_settings: Mapping[str, Any] = attribute()
     columns: Sequence[Field] = attribute(codec=COLUMNS, in_details=False, keeps_empty=True)
-    storage_location: str = attribute()
+    storage_location: str = attribute(in_details=False)
     table_uuid: str = attribute()
     #: The current snapshot; empty before the first commit of rows.
     snapshot_id: str = attribute(volatile=True)

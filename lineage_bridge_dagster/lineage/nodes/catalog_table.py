@@ -22,13 +22,13 @@ class CatalogTableNode(Node, GlueReport, CommitReport):
     __slots__ = ()
 
     #: The database; of a REST catalog, the levels of its namespace with dots between them.
-    database: str = attribute(Api.GLUE)
-    table_name: str = attribute(Api.GLUE)
+    database: str = attribute(Api.GLUE, in_details=False)
+    table_name: str = attribute(Api.GLUE, in_details=False)
     #: Its parameters in Glue, or properties.
     parameters: Mapping[str, Any] = attribute(
         Api.GLUE, volatile=True, holds=Holds.PARAMETERS, in_details=False, keeps_empty=True
     )
-    aws_region: str = attribute(Api.GLUE)
+    aws_region: str = attribute(Api.GLUE, in_details=False)
     #: ISO 8601.
     create_time: str = attribute(Api.GLUE, keeps_empty=True)
     #: Tableflow and its integrations tell the topics that claim the table.

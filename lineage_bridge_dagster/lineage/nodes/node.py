@@ -66,7 +66,7 @@ class OfEveryKind(Declared):
     sql: str = attribute(holds=Holds.STATEMENT, in_details=False, also=("query",))
     #: What the parser said of the text, if it did not accept it.
     parse_error: str = attribute(holds=Holds.PARSER_MESSAGE)
-    connector_class: str = attribute(also=("connector.class",))
+    connector_class: str = attribute(also=("connector.class",), in_details=False)
     #: `inferred` on a topic if only its name indicates who writes it: see `writers`.
     writer: str = attribute(carried=False)
 

@@ -32,7 +32,7 @@ class TopicNode(Node):
     #: False if no list of topics has it, so that it is known only because something names it.
     observed: bool | None = attribute()
     #: The bootstrap servers of the topic's cluster.
-    bootstrap_endpoint: str = attribute(Api.KAFKA)
+    bootstrap_endpoint: str = attribute(Api.KAFKA, in_details=False)
 
     #: The value schema's fields with nested ones and comments; empty if it has neither.
     schema_columns: Sequence[Field] = attribute(Api.SCHEMA_REGISTRY, in_details=False)
@@ -44,14 +44,14 @@ class TopicNode(Node):
     schema_version: int | None = attribute(Api.SCHEMA_REGISTRY)
     #: `AVRO`, `JSON` or `PROTOBUF`.
     schema_type: str = attribute(Api.SCHEMA_REGISTRY)
-    schema_subject: str = attribute(Api.SCHEMA_REGISTRY)
+    schema_subject: str = attribute(Api.SCHEMA_REGISTRY, in_details=False)
     #: The value schemas' subjects of a topic with several record types.
     schema_subjects: Sequence[str] = attribute(Api.SCHEMA_REGISTRY)
-    key_schema_subject: str = attribute(Api.SCHEMA_REGISTRY)
+    key_schema_subject: str = attribute(Api.SCHEMA_REGISTRY, in_details=False)
     #: The names of the key's columns, if the key has a schema.
     key_columns: Sequence[str] = attribute(Api.SCHEMA_REGISTRY)
-    schema_registry_id: str = attribute(Api.SCHEMA_REGISTRY)
-    schema_registry_url: str = attribute(Api.SCHEMA_REGISTRY)
+    schema_registry_id: str = attribute(Api.SCHEMA_REGISTRY, in_details=False)
+    schema_registry_url: str = attribute(Api.SCHEMA_REGISTRY, in_details=False)
 
     @property
     def retention_bytes(self) -> int | None:
