@@ -62,7 +62,7 @@ def options(
             return [f"-XX:SharedArchiveFile={archive}", _QUIET] if _used(archive) else []
     except OSError:
         return []
-    if not record or os.environ.get(SETTING) == "read":
+    if not record or os.environ.get(SETTING) == "read" or not os.access(folder, os.W_OK):
         return []
     part = folder / f"{archive.stem}.{int(time.time())}-{secrets.token_hex(4)}.part"
     return [f"{RECORDS}{part}", _QUIET]
@@ -134,7 +134,8 @@ def _digest(class_path: Iterable[Path], java_options: Sequence[str]) -> str:
     texts = [release.read_text(encoding="utf-8") if release.is_file() else "", *java_options]
     for path in (program, *class_path):
         stat = path.stat()
-        texts.append(f"{path} {stat.st_size} {stat.st_mtime_ns}")
+        # Java compares seconds, too, and layers of images keep no more.
+        texts.append(f"{path} {stat.st_size} {int(stat.st_mtime)}")
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
@@ -145,21 +146,22 @@ def _own_folder() -> Path:
         OSError: It cannot be created, or other users could put an archive, which is code, into it.
     """
     folder = cache_root() / "classes"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     if not _is_own(folder):
-        raise PermissionError(f"{folder} is not this user's alone")
+        raise PermissionError(f"{folder} is neither this user's nor root's alone")
     return folder
 
 
 def _is_own(path: Path) -> bool:
-    """Whether only this user can write to it; false for a link."""
+    """Whether only this user or root, which may do anything anyway, can write to it; false for a link."""
     stat = path.lstat()
-    return stat.st_uid == os.geteuid() and not stat.st_mode & 0o022
+    return stat.st_uid in (os.geteuid(), 0) and not stat.st_mode & 0o022
 
 
 def _used(archive: Path) -> bool:
     """Note the use, for those used last are kept. Returns whether the archive can be trusted."""
     if not _is_own(archive):
         return False
-    os.utime(archive)
+    with contextlib.suppress(PermissionError):  # root's, as in an image
+        os.utime(archive)
     return True

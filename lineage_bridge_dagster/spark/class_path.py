@@ -19,6 +19,8 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 #: Seconds that a JVM may take to write its archive, on a machine that does much else; else about 25.
 _WRITING_SECONDS = 600.0
 
+_INDECISIVE = ("-D", "-XX:Tier", "-XX:+UseSerialGC", "-XX:+UseParallelGC", "-XX:+UseG1GC")
+
 #: PySpark's archives with most of the classes that are loaded, and two of whose classes Iceberg's archives
 #: have copies.
 _MOST_CLASSES = (
@@ -64,8 +66,8 @@ def of_driver(conf: Mapping[str, str]) -> dict[str, str]:
     options = conf[_JAVA_OPTIONS]
     if _CLASS_PATH in conf or "-XX:SharedArchiveFile" in options or "-Xshare" in options:
         return {**conf}
-    # Properties and the compilers do not change which classes there are.
-    decisive = [option for option in shlex.split(options) if not option.startswith(("-D", "-XX:Tier"))]
+    # Properties, compilers and collectors do not change which classes there are.
+    decisive = [option for option in shlex.split(options) if not option.startswith(_INDECISIVE)]
     found = with_class_archive("driver", conf, decisive, record=class_archive.is_asked_for())
     return {**conf} if found[_JAVA_OPTIONS] == options else found
 

@@ -48,27 +48,29 @@ class PartitionField:
         return self.ddl.replace("`", "")
 
 
-def parse(texts: Iterable[str], schema: Any, table: str) -> tuple[PartitionField, ...]:
+def parse(
+    texts: Iterable[str], schema: Any, table: str, option: str = "partition_by"
+) -> tuple[PartitionField, ...]:
     """The fields of `partition_by`.
 
     Args:
         texts: the fields.
         schema: Spark's or Iceberg's, of the columns that they may name.
         table: for messages.
+        option: where they are, for messages.
 
     Raises:
         ConfigurationError: one names an unknown transform, or no column of the schema; or one is redundant,
             as `days(ts)` is beside `hours(ts)`.
     """
     found: dict[tuple[object, ...], PartitionField] = {}
-    for field in (_field(text, schema, table) for text in texts):
+    where = f"{option} of {table}"
+    for field in (_field(text, schema, where) for text in texts):
         time = field.transform in _WITHOUT_NUMBER - {"identity"}
         # What Iceberg's Java library takes for redundant.
         key = (field.path, "time" if time else field.transform, field.argument)
         if (other := found.setdefault(key, field)) is not field:
-            raise ConfigurationError(
-                f"partition_by of {table} has both {other} and {field}.", hint="Leave out one of them."
-            )
+            raise ConfigurationError(f"{where} has both {other} and {field}.", hint="Leave out one of them.")
     return tuple(found.values())
 
 
@@ -120,26 +122,26 @@ def _split(
     return named[:end], named[end:]
 
 
-def _field(text: str, schema: Any, table: str) -> PartitionField:
+def _field(text: str, schema: Any, where: str) -> PartitionField:
     match = _FIELD.fullmatch(text.strip())
     if match is None:
-        return PartitionField(_path(text.strip(), schema, table))
+        return PartitionField(_path(text.strip(), schema, where))
     transform = match["transform"].lower()
     transform = transform if transform in _WITH_NUMBER else transform.removesuffix("s")
     known = transform in _WITHOUT_NUMBER | _WITH_NUMBER
     if not known or (transform in _WITH_NUMBER) != bool(match["argument"]):
         raise ConfigurationError(
-            f"partition_by of {table} has {text!r}, which is not a partition transform.",
+            f"{where} has {text!r}, which is not a partition transform.",
             hint="Write a column, years(c), months(c), days(c), hours(c), bucket(16, c) or truncate(4, c).",
         )
-    return PartitionField(_path(match["column"], schema, table), transform, match["argument"] or "")
+    return PartitionField(_path(match["column"], schema, where), transform, match["argument"] or "")
 
 
-def _path(text: str, schema: Any, table: str) -> tuple[str, ...]:
+def _path(text: str, schema: Any, where: str) -> tuple[str, ...]:
     name = text.replace("`", "")
-    if (found := resolve(name, schema, f"partition_by of {table}")) is None:
+    if (found := resolve(name, schema, where)) is None:
         raise ConfigurationError(
-            f"partition_by of {table} names {name}, which is not a column of the DataFrame.",
+            f"{where} names {name}, which is not a column of its rows.",
             hint=f"The columns are {', '.join([field.name for field in schema.fields[:30]])}.",
         )
     return found

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster import jars
+from lineage_bridge_dagster.jars import class_archive
 from lineage_bridge_dagster.jars.class_archive import RECORDS, SETTING, keep_recorded, options
 from lineage_bridge_dagster.jars.gateway import JvmGateway
 
@@ -109,6 +113,47 @@ def test_an_archive_that_others_can_write_is_not_used(cache: Path, tmp_path: Pat
     archive.chmod(0o644)
     cache.chmod(0o777)
     assert options("kafka", [jar], record=True) == []
+
+
+OWN, ROOT, OTHER = 10001, 0, 10002
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "is_own"),
+    [
+        (OWN, 0o100644, True),
+        (OWN, 0o100664, False),
+        (OWN, stat.S_IFLNK | 0o777, False),
+        # An image's files.
+        (ROOT, 0o100444, True),
+        (ROOT, 0o040755, True),
+        (ROOT, 0o100464, False),
+        (ROOT, 0o041777, False),
+        (OTHER, 0o100444, False),
+    ],
+)
+def test_archives_of_this_user_and_of_root_can_be_trusted(
+    monkeypatch: pytest.MonkeyPatch, owner: int, mode: int, is_own: bool
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: OWN)
+    path: Any = SimpleNamespace(lstat=lambda: SimpleNamespace(st_uid=owner, st_mode=mode))
+    assert class_archive._is_own(path) == is_own
+
+
+def test_an_archive_that_cannot_be_touched_is_used_and_none_is_recorded_beside_it(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar = _jar(tmp_path)
+    _recording(cache, jar).write_bytes(b"\xf0archive")
+    keep_recorded(least_seconds=0)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "utime", refuse)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert options("kafka", [jar], record=True)[0].startswith("-XX:SharedArchiveFile=")
+    assert options("rest", [jar], record=True) == []
 
 
 def test_a_cache_that_cannot_be_used_means_no_archive(

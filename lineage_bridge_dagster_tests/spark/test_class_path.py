@@ -34,14 +34,14 @@ def test_an_archive_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPatch) 
         return found
 
     monkeypatch.setattr(class_archive, "options", options)
-    conf = {"spark.driver.extraJavaOptions": '-XX:+UseG1GC "-Da.b=c d"'}
+    conf = {"spark.driver.extraJavaOptions": '-XX:+UseG1GC -Xint "-Da.b=c d"'}
     found: list[str] = []
     assert of_driver(conf) == conf
     found = ["-XX:SharedArchiveFile=/cache/spark.jsa"]
     used = of_driver(conf)["spark.driver.extraJavaOptions"]
-    assert used == '-XX:+UseG1GC "-Da.b=c d" "-XX:SharedArchiveFile=/cache/spark.jsa"'
-    # Values of properties, such as a region, need no archive of their own.
-    assert asked == [("driver", ["-XX:+UseG1GC"], False)] * 2
+    assert used == '-XX:+UseG1GC -Xint "-Da.b=c d" "-XX:SharedArchiveFile=/cache/spark.jsa"'
+    # Values of properties, such as a region, and collectors need no archive of their own.
+    assert asked == [("driver", ["-Xint"], False)] * 2
 
 
 def test_a_process_waits_for_the_archive_that_its_jvm_writes(

@@ -1,10 +1,8 @@
 package lineage;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import com.fasterxml.jackson.annotation.JsonRawValue;
+import com.fasterxml.jackson.annotation.JsonValue;
+import com.fasterxml.jackson.core.*;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -13,25 +11,15 @@ import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneOffset;
-import java.util.ArrayList;
-import java.util.Base64;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
-import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
-import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.connector.catalog.functions.*;
+import org.apache.spark.sql.types.*;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.types.variant.Variant;
 import org.apache.spark.types.variant.VariantBuilder;
@@ -103,11 +91,7 @@ public final class JsonRecords implements FunctionCatalog {
             }
             try {
                 return new GenericInternalRow(new Object[] {read(body), null, null, null});
-            } catch (Unfit unfit) {
-                return wrong(body, id);
-            } catch (IOException notJson) {
-                return wrong(body, id);
-            } catch (RuntimeException unexpected) {
+            } catch (Exception unfit) {
                 return wrong(body, id);
             }
         }
@@ -148,7 +132,7 @@ public final class JsonRecords implements FunctionCatalog {
 
         private static JsonNode tree(String json) {
             try {
-                return new ObjectMapper().readTree(json);
+                return Document.MAPPER.readTree(json);
             } catch (IOException notJson) {
                 throw new IllegalArgumentException(notJson);
             }
@@ -165,7 +149,7 @@ public final class JsonRecords implements FunctionCatalog {
     }
 
     /** A number as it is written. */
-    static final class Figure {
+    public static final class Figure {
         /** The most places before and behind the point that are written out. */
         private static final int MOST_PLACES = 80;
         final String text;
@@ -198,7 +182,10 @@ public final class JsonRecords implements FunctionCatalog {
             return integer.bitLength() < 64 ? Long.valueOf(integer.longValue()) : null;
         }
 
-        String plain() {
+        /** As Jackson writes it, too. */
+        @JsonValue
+        @JsonRawValue
+        public String plain() {
             BigDecimal exact = this.exact();
             boolean isShort = exact != null && Math.abs((long) exact.scale()) <= MOST_PLACES;
             return isShort ? exact.toPlainString() : this.text;
@@ -207,6 +194,7 @@ public final class JsonRecords implements FunctionCatalog {
 
     /** The values of a record: maps, lists, strings, booleans, figures and nulls. */
     static final class Document {
+        static final ObjectMapper MAPPER = new ObjectMapper();
         private static final JsonFactory FACTORY = factory();
         final Object value;
         /** Whether something follows the value. */
@@ -284,39 +272,12 @@ public final class JsonRecords implements FunctionCatalog {
             return factory;
         }
 
-        /** The JSON of a value. */
-        static String json(Object value, boolean isPlain) {
-            StringBuilder json = new StringBuilder();
-            write(json, value, isPlain);
-            return json.toString();
-        }
-
-        private static void write(StringBuilder json, Object value, boolean isPlain) {
-            if (value instanceof Map) {
-                String before = "{";
-                for (Object each : ((Map) value).entrySet()) {
-                    Map.Entry entry = (Map.Entry) each;
-                    json.append(before);
-                    write(json, entry.getKey(), isPlain);
-                    json.append(':');
-                    write(json, entry.getValue(), isPlain);
-                    before = ",";
-                }
-                json.append(before.equals("{") ? "{}" : "}");
-            } else if (value instanceof List) {
-                String before = "[";
-                for (Object each : (List) value) {
-                    json.append(before);
-                    write(json, each, isPlain);
-                    before = ",";
-                }
-                json.append(before.equals("[") ? "[]" : "]");
-            } else if (value instanceof String) {
-                json.append('"').append(JsonStringEncoder.getInstance().quoteAsString((String) value)).append('"');
-            } else if (value instanceof Figure) {
-                json.append(isPlain ? ((Figure) value).plain() : ((Figure) value).text);
-            } else {
-                json.append(value);
+        /** The JSON of a value, with its numbers written out. */
+        static String json(Object value) {
+            try {
+                return MAPPER.writeValueAsString(value);
+            } catch (IOException impossible) {
+                throw new IllegalStateException(impossible);
             }
         }
     }
@@ -514,7 +475,7 @@ public final class JsonRecords implements FunctionCatalog {
         /** Any value as its JSON, as Spark's variants write it. */
         private static UTF8String text(Object found) {
             try {
-                Variant variant = VariantBuilder.parseJson(Document.json(found, false), false);
+                Variant variant = VariantBuilder.parseJson(Document.json(found), false);
                 return UTF8String.fromString(variant.toJson(ZoneOffset.UTC));
             } catch (IOException notJson) {
                 throw Unfit.IT;
@@ -619,7 +580,7 @@ public final class JsonRecords implements FunctionCatalog {
                 kind = INTEGER;
             }
             if ((this.expected & kind) == 0) {
-                return new String[] {subject, Document.json(found, true), " where " + schema + " has " + this.words};
+                return new String[] {subject, Document.json(found), " where " + schema + " has " + this.words};
             }
             if (this.precision > 0 && this.kind.startsWith("decimal")) {
                 try {

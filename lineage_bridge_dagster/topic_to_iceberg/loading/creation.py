@@ -82,8 +82,8 @@ def ensure_table(
     if table is not None:
         drop(spark, config.name)
     java_schema = iceberg_schema(spark, schema, identifiers, comments)
-    spec = partition_spec(spark, java_schema, config.partition_by)
-    order = sort_order(spark, java_schema, config.sort_by)
+    spec = partition_spec(spark, schema, java_schema, config)
+    order = sort_order(spark, schema, java_schema, config)
     ensure_namespace(spark, config.name.catalog, config.name.database)
     catalog = classic.java_class(spark, "org.apache.iceberg.spark.Spark3Util").loadIcebergCatalog(
         classic.java_session(spark), config.name.catalog

@@ -9,7 +9,6 @@ import pytest
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.classic import load_table
 from lineage_bridge_dagster.spark.iceberg_tables import table_names
-from lineage_bridge_dagster.topic_to_iceberg.loading.layout import Order, Term
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import ORDERS_V1, InMemoryTopic, order_v1
@@ -17,41 +16,6 @@ from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("country", Term("country")),
-        (" `order.id` ", Term("order.id")),
-        ("days(ts)", Term("ts", "day")),
-        ("hour( ts )", Term("ts", "hour")),
-        ("bucket(16, id)", Term("id", "bucket", 16)),
-        ("truncate(4,code)", Term("code", "truncate", 4)),
-        ("days($$timestamp)", Term("$$timestamp", "day")),
-    ],
-)
-def test_partition_terms(text: str, expected: Term) -> None:
-    assert Term.parse(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "weeks(ts)", "bucket(id)", "bucket(0, id)", "days(2, ts)", "a, b"])
-def test_what_is_no_term_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="is neither a column nor a transform"):
-        Term.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("id", Order(Term("id"))),
-        ("ts DESC", Order(Term("ts"), ascending=False, nulls_first=False)),
-        ("days(ts) desc nulls first", Order(Term("ts", "day"), ascending=False)),
-        ("id asc nulls last", Order(Term("id"), nulls_first=False)),
-    ],
-)
-def test_sort_orders(text: str, expected: Order) -> None:
-    assert Order.parse(text) == expected
 
 
 @pytest.mark.spark
@@ -68,12 +32,24 @@ def test_layout_is_checked_before_anything_is_created(spark: SparkSession, datab
 
     with pytest.raises(ConfigurationError, match=r"'days\(item\)'"):
         opened("days(item)")
-    with pytest.raises(ConfigurationError, match="names column region, which the table would not have"):
+    with pytest.raises(ConfigurationError, match=r"sort_by of .* names region, which is not a column"):
         opened("bucket(4, id)", sort_by=("region desc",))
+    for text in ("", "weeks(id)", "bucket(id)", "bucket(0, id)", "days(2, $$timestamp)", "id, item"):
+        with pytest.raises(ConfigurationError):
+            opened(text)
+        with pytest.raises(ConfigurationError):
+            opened(sort_by=(text,))
     assert table_names(spark, "glue", database) is None
 
-    table = opened("bucket(4, id)", "days($$timestamp)", sort_by=("item desc", "id"))
+    sort_by = ("item desc", "id", "days( $$timestamp ) DESC nulls first", "truncate(4,item) asc nulls last")
+    table = opened("bucket(4, id)", "hour($$timestamp)", sort_by=sort_by)
     assert table.advance().rows == 2
     stored = load_table(spark, table.config.name.sql)
-    assert str(stored.spec().fields().size()) == "2"
-    assert stored.sortOrder().fields().size() == 2
+    assert [str(each.transform()) for each in stored.spec().fields()] == ["bucket[4]", "hour"]
+    fields = stored.sortOrder().fields()
+    assert [f"{each.transform()} {each.direction()} {each.nullOrder()}" for each in fields] == [
+        "identity DESC NULLS LAST",
+        "identity ASC NULLS FIRST",
+        "day DESC NULLS FIRST",
+        "truncate[4] ASC NULLS LAST",
+    ]
