@@ -115,7 +115,7 @@ def impact(
     from lineage_bridge_dagster.impact.report import Verdict
 
     if jsonl is not None:
-        from lineage_bridge_dagster.impact.batch import report_lines
+        from lineage_bridge_dagster.impact.render.json_report import report_lines
         from lineage_bridge_dagster.lineage.files import read_text
 
         _write("".join(f"{line}\n" for line in report_lines(read_text(jsonl))), output)

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.impact.connector_columns import rewritten_columns
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob
-from lineage_bridge_dagster.impact.registration import Registration
+from lineage_bridge_dagster.impact.registration import Registration, without_fields
 from lineage_bridge_dagster.impact.report import ImpactGap, PathStep, written_by
 from lineage_bridge_dagster.impact.rules.changed_config import (
     REGISTERED,
@@ -22,7 +22,6 @@ from lineage_bridge_dagster.impact.rules.connect import family_name, is_quiet
 from lineage_bridge_dagster.impact.rules.outside_job import outside_job_reaction, write_reaction
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
 from lineage_bridge_dagster.impact.schema_diff import SchemaField
-from lineage_bridge_dagster.impact.schema_edits import without_fields
 from lineage_bridge_dagster.impact.walk import ImpactWalk
 from lineage_bridge_dagster.impact.world import NodeRef
 

@@ -11,11 +11,10 @@ from lineage_bridge_dagster.impact.deltas import VERDICTS, DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Flows
 from lineage_bridge_dagster.impact.report import Affected, ImpactGap, written_by
 from lineage_bridge_dagster.impact.rules.athena import view_reaction
-from lineage_bridge_dagster.impact.rules.connect import sink_reaction
+from lineage_bridge_dagster.impact.rules.connect import sink_reaction, source_reaction
 from lineage_bridge_dagster.impact.rules.flink import statement_reaction
 from lineage_bridge_dagster.impact.rules.outside_job import outside_job_reaction
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
-from lineage_bridge_dagster.impact.rules.source import source_reaction
 from lineage_bridge_dagster.impact.rules.tableflow_table import table_reaction
 from lineage_bridge_dagster.impact.schema_diff import SchemaField
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, TableflowTable

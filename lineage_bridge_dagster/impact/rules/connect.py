@@ -1,9 +1,10 @@
-"""A sink connector over a topic that changes.
+"""A connector over a topic, or an outside dataset, that changes.
 
 A sink reads each record with the schema that it was written with, so a topic's new types do not stop it, only
 what its system makes of them. Sources: Confluent's pages on the JDBC sink (auto-creation and auto-evolution,
 delete mode), the S3 sink (`schema.compatibility`, partitioners) and the other sinks' schema evolution; Kafka
-Connect's error handling: a sink with a dead letter queue reports records that it cannot write and goes on.
+Connect's error handling: a sink with a dead letter queue reports records that it cannot write and goes on. A
+source passes on what a sink has written to its dataset.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _EVOLVES: Mapping[str, tuple[str, ...]] = {
 }
 """Families whose tables take a new column only if a setting says so; all others take any."""
 _ON = frozenset({"true", "add new fields", "enabled"})
+_COLUMNS = frozenset({DeltaKind.NULLED, DeltaKind.MEANING})
 _RAW = frozenset({"BYTES", "io.confluent.connect.s3.format.bytearray.ByteArrayFormat"})
 
 
@@ -153,3 +155,25 @@ def _takes_columns(config: Config) -> bool:
         return not raw and config.get("schema.compatibility", default="NONE").upper() != "FORWARD"
     keys = _EVOLVES.get(name)
     return keys is None or config.get(*keys).lower() in _ON
+
+
+def source_reaction(job: FlowJob, dataset: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
+    """What happens to a source connector and to its topics.
+
+    Args:
+        job: The connector.
+        dataset: What it reads.
+        deltas: What differs there, from one change.
+    """
+    outputs = [output for output in job.outputs if dataset in output.inputs]
+    reaction = Reaction()
+    for delta in deltas:
+        if delta.kind is DeltaKind.ROWS_LOST:
+            found = silent(outputs, delta, "captures no new rows")
+            reaction.add(found.own[0], found.outputs)
+        elif delta.kind in _COLUMNS:
+            passed = [(output.node, delta) for output in outputs]
+            reaction.add(delta.at(delta.column, reason="passes on the changed values"), passed)
+        elif delta.kind in (DeltaKind.ADDED, DeltaKind.TYPE):
+            reaction.outputs += [(output.node, delta) for output in outputs]
+    return reaction

@@ -79,9 +79,9 @@ def explicit_lineage_of(
 def _explicit(facet: Mapping[str, Any]) -> OutputLineage:
     rows = dict(_rows(facet.get("fields"), "inputs"))
     whole = facet.get("inputs")
-    columns = _columns(rows, [each for each in _objects(whole) if each.get("field")])
+    columns = _columns(rows, [each for each in objects(whole) if each.get("field")])
     made_of = {source.dataset for column in columns for source in column.sources}
-    made_of.update(name for each in _objects(whole) if (name := _dataset_name(each)) is not None)
+    made_of.update(name for each in objects(whole) if (name := _dataset_name(each)) is not None)
     return OutputLineage(frozenset(made_of), True, columns)
 
 
@@ -111,11 +111,11 @@ def is_cut(columns: Iterable[FieldLineage]) -> bool:
 
 
 def _sources(sources: object, *, whole_dataset: bool) -> Iterator[FieldSource]:
-    for each in _objects(sources):
+    for each in objects(sources):
         name, column = _dataset_name(each), each.get("field")
         if name is None or not isinstance(column, str) or not column:
             continue
-        steps = [*_objects(each.get("transformations"))]
+        steps = [*objects(each.get("transformations"))]
         for step in steps or ({},):
             kind, subtype = (str(step.get(key) or "").upper() for key in ("type", "subtype"))
             if whole_dataset or kind == "INDIRECT":
@@ -149,5 +149,6 @@ def _dataset_name(value: Mapping[str, Any]) -> OpenLineageName | None:
     return event_name(namespace, name) if namespace.strip() and name.strip() else None
 
 
-def _objects(value: object) -> Iterable[Mapping[str, Any]]:
+def objects(value: object) -> Iterable[Mapping[str, Any]]:
+    """The objects of a JSON array; none of anything else."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

@@ -7,7 +7,7 @@ name, is useless and refused. User, password and parameters are removed from URL
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +22,11 @@ from lineage_bridge_dagster.openlineage.incoming.event import (
     event_name,
     without_secrets,
 )
-from lineage_bridge_dagster.openlineage.incoming.field_lineage import column_lineage_of, explicit_lineage_of
+from lineage_bridge_dagster.openlineage.incoming.field_lineage import (
+    column_lineage_of,
+    explicit_lineage_of,
+    objects,
+)
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.redaction.redact import redact_sql, redact_text
 
@@ -164,7 +168,7 @@ def _facet(facets: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _aliases(facets: Mapping[str, Any]) -> Iterator[OpenLineageName]:
-    for each in _objects(_facet(facets, "symlinks").get("identifiers")):
+    for each in objects(_facet(facets, "symlinks").get("identifiers")):
         try:
             yield _name(each, "symlinks")
         except RefusedEventError:
@@ -172,7 +176,7 @@ def _aliases(facets: Mapping[str, Any]) -> Iterator[OpenLineageName]:
 
 
 def _fields(facets: Mapping[str, Any]) -> Iterator[Field]:
-    for each in [*_objects(_facet(facets, "schema").get("fields"))][:MAX_FIELDS]:
+    for each in [*objects(_facet(facets, "schema").get("fields"))][:MAX_FIELDS]:
         name, kind, comment = each.get("name"), each.get("type"), each.get("description")
         if isinstance(name, str) and name:
             yield Field(
@@ -193,7 +197,7 @@ def _is_written(facets: object) -> bool:
 
 def _facts(document: Mapping[str, Any], job: Mapping[str, Any], run: Mapping[str, Any]) -> JobFacts:
     kind, sql = _facet(job, "jobType"), _facet(job, "sql")
-    owners = (_text(each, "name") for each in _objects(_facet(job, "ownership").get("owners")))
+    owners = (_text(each, "name") for each in objects(_facet(job, "ownership").get("owners")))
     statement = _text(sql, "query", MAX_TEXT)
     return JobFacts(
         producer=without_secrets(_text(document, "producer")),
@@ -216,10 +220,6 @@ def _parent(run: Mapping[str, Any]) -> str:
 
 def _engine(run: Mapping[str, Any]) -> str:
     return _text(_facet(run, "processing_engine"), "name").upper()
-
-
-def _objects(value: object) -> Iterable[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _text(fields: Mapping[str, Any], name: str, limit: int = MAX_NAME) -> str:

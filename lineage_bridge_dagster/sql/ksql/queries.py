@@ -17,7 +17,6 @@ from lineage_bridge_dagster.sql.columns.relations import (
 )
 from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of, field_type, item_type
 from lineage_bridge_dagster.sql.ksql.expressions import Expression, ExpressionParser, Item, Of, Star
-from lineage_bridge_dagster.sql.ksql.functions import AGGREGATES, COPIES, result_type
 from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS, NameGenerator
 from lineage_bridge_dagster.sql.ksql.scopes import Join, KsqlScope, Scoped, Table
 from lineage_bridge_dagster.sql.ksql.syntax import Query, QuerySource, Tokens
@@ -28,6 +27,25 @@ Types = Mapping[str, SqlType | None]
 
 # More than ksqlDB runs.
 _MAX_SOURCES = 200
+#: ksqlDB's own aggregate functions. A function of a user's is recognized by an argument that the query does
+#: not group by.
+_AGGREGATES = frozenset(
+    {
+        *("ATTR", "AVG", "COLLECT_LIST", "COLLECT_SET", "CORRELATION", "COUNT", "COUNT_DISTINCT"),
+        *("EARLIEST_BY_OFFSET", "HISTOGRAM", "LATEST_BY_OFFSET", "MAX", "MIN", "STDDEV_SAMP"),
+        *("STDDEV_SAMPLE", "SUM", "SUM_LIST", "TOPK", "TOPKDISTINCT"),
+    }
+)
+#: Functions that return their argument unchanged.
+_COPIES = frozenset({"AS_VALUE"})
+
+_SAME_TYPE = frozenset({"AS_VALUE", "ATTR", "MAX", "MIN", "COALESCE", "IFNULL", "NULLIF"})
+_LAST_OR_LIST = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
+_LISTS = frozenset({"COLLECT_LIST", "COLLECT_SET"})
+_SAME_ARRAYS = frozenset(
+    {"ARRAY_DISTINCT", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_REMOVE", "ARRAY_SORT", "ARRAY_UNION"}
+    | {"FILTER", "SLICE"}
+)
 
 
 class KsqlQueryReader:
@@ -155,9 +173,9 @@ class KsqlQueryReader:
             self._origin(part, bound, is_grouped=True) if is_grouped else self.origin(part, bound)
             for part in parts
         )
-        if of is Of.CALL and expression.name in AGGREGATES:
+        if of is Of.CALL and expression.name in _AGGREGATES:
             return through(inner, How.AGGREGATE)
-        is_copy = of is Of.LAMBDA or (of is Of.CALL and expression.name in COPIES)
+        is_copy = of is Of.LAMBDA or (of is Of.CALL and expression.name in _COPIES)
         return inner if is_copy else through(inner, How.EXPRESSION)
 
     def _type(self, expression: Expression) -> SqlType | None:
@@ -181,7 +199,7 @@ class KsqlQueryReader:
             return SqlType("MAP", (("KEY", types[0]), ("VALUE", types[1]))) if types else None
         if of is Of.CASE:
             return next((found for found in types[1:] if found is not None and found.kind != "SCALAR"), None)
-        return result_type(expression.name, types) if of is Of.CALL else None
+        return _result_type(expression.name, types) if of is Of.CALL else None
 
     def _listed(self, found: Tokens | None) -> Sequence[Expression] | None:
         """The expressions of GROUP BY or PARTITION BY; None without it, or if it could not be parsed."""
@@ -226,3 +244,16 @@ def _alias(found: Tokens) -> str:
     if len(found) > 2 and found[-2].is_any("AS") and found[-1].kind in (TokenKind.WORD, TokenKind.QUOTED):
         return found[-1].text
     return ""
+
+
+def _result_type(function: str, arguments: list[SqlType | None]) -> SqlType | None:
+    """The type that a function returns; None when it is not known."""
+    first = arguments[0] if arguments else None
+    if function in _SAME_TYPE or function in _SAME_ARRAYS:
+        return first
+    if function in _LAST_OR_LIST:
+        # With a number of values it returns an array.
+        return first if len(arguments) == 1 else None
+    if function in _LISTS:
+        return array_of(first)
+    return item_type(first) if function in ("EXPLODE", "ELT", "ARRAY_MAX", "ARRAY_MIN") else None

@@ -76,7 +76,10 @@ def _row(query: str, tables: _Tables) -> RecordNode:
     dialect = _DIALECTS.get(scheme)
     try:
         tree = sqlglot.parse_one(query, dialect=dialect)
-        spelled = _one_spelling(tree) if dialect == _TSQL else {}
+        spelled: dict[str, str] = {}
+        for name in tree.find_all(exp.Identifier) if dialect == _TSQL else ():
+            if not isinstance(name.parent, exp.Alias):
+                name.set("this", spelled.setdefault(name.name.casefold(), name.name))
         schema: dict[str, Any] = {}
         for table in tree.find_all(exp.Table):
             columns = next((found for name, found in tables if _names(name, table)), ())
@@ -104,20 +107,6 @@ def _row(query: str, tables: _Tables) -> RecordNode:
         parts = [_node(each, at, tables, 0) for each, at in _selected(scope, item.alias_or_name)]
         fields[item.alias_or_name] = merged(parts)
     return struct(fields)
-
-
-def _one_spelling(tree: Any) -> dict[str, str]:
-    """Spell tables as where they are defined; return the spellings of columns by their lower-case names."""
-    from sqlglot import exp
-
-    aliases = {each.alias_or_name.casefold(): each.alias_or_name for each in tree.find_all(exp.DerivedTable)}
-    aliases |= {each.alias_or_name.casefold(): each.alias_or_name for each in tree.find_all(exp.Table)}
-    found = {}
-    for column in tree.find_all(exp.Column):
-        found[column.name.casefold()] = column.name
-        if spelled := aliases.get(column.table.casefold()):
-            column.args["table"].set("this", spelled)
-    return found
 
 
 def _node(item: Any, scope: Any, tables: _Tables, depth: int) -> RecordNode:
