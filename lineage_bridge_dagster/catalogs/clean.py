@@ -116,12 +116,8 @@ def clean_forms(
 ) -> PushReport:
     """Take our forms out of Glue's business context, and our form types once no form is left.
 
-    Args:
-        client: A Glue client.
-        settings: As for a push.
-        names: The tables, as for `Cleaning.find`; None means all.
-        dry_run: Only find them.
-        sleep: Waits between attempts at one table, in seconds.
+    With names, as for `Cleaning.find`, only those tables are cleaned, and the form types stay. A dry run
+    only finds them.
 
     Returns:
         A result for each table, and one of `*` if Glue could not be asked for form types or tables, or keeps

@@ -71,10 +71,7 @@ C = TypeVar("C", bound=PlannedChange)
 class LineageCatalog(ABC, Generic[T, R, C]):
     """A kind of catalog: which tables it has, and how one is read, planned and written. Thread-safe.
 
-    Args:
-        settings: What to write, and how often to try.
-        clock: The time for `last_synced`.
-        sleep: Waits between attempts at one table, in seconds.
+    `clock` is the time for `last_synced`; `sleep` waits between attempts at one table, in seconds.
     """
 
     def __init__(

@@ -24,10 +24,6 @@ class Pace:
     The limit of a service is not known, and others use it up as well. So the pace starts from the calls that
     were served in the second before a refusal, is cut at each further refusal, and grows in between. Calls
     that were on their way at a refusal do not count again.
-
-    Args:
-        clock: The time in seconds.
-        sleep: Waits, in seconds.
     """
 
     def __init__(
@@ -68,11 +64,7 @@ class Pace:
             self._forget()
 
     def refused(self, started: float) -> None:
-        """Slow down after a call that was refused.
-
-        Args:
-            started: What `start` returned.
-        """
+        """Slow down after a call that was refused; `start` returned when it started."""
         with self._lock:
             now = self._clock()
             self._forget()

@@ -248,9 +248,6 @@ Write = Callable[[T, R | None], TableResult]
 class TableRun:
     """One run over many tables.
 
-    Args:
-        max_concurrency: tables that are written at the same time.
-        progress: called after each table.
 
     Attributes:
         results: by the table's node id, or by the name in a selection if there is no such table.

@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
 
 def end_by_report(report: PushReport, dry_run: bool, *, as_json: bool, sql: str) -> None:
-    """Print what was done, and exit if a table failed.
-
-    Args:
-        report: The outcome of each table.
-        dry_run: Whether nothing was written.
-        as_json: Print one JSON object instead of lines.
-        sql: How SQL is shown in it.
-    """
+    """Print what was done, table by table or as one JSON object, and exit if a table failed."""
     if as_json:
         click.echo(json.dumps(report.to_json(sql), ensure_ascii=False))
     else:

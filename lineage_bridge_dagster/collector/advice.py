@@ -71,12 +71,7 @@ class _Failure:
 
 
 def advised(error: E, region: str, settings: CollectorSettings, working: Collection[str] = ()) -> E:
-    """The error with what to do about it in a collector's own terms.
-
-    Args:
-        error: The error of a call to a region.
-        working: The regions that answered with the same identity.
-    """
+    """The error with what to do about it in a collector's own terms."""
     failure = _Failure(error, region, settings, working)
     message, hint = error.message, _hint(failure)
     if failure.operation == "AssumeRole":

@@ -35,11 +35,7 @@ _BOOLEANS = {True: "true", False: "false"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A file of an extract.
-
-    Attributes:
-        sha256: SHA-256 of the file's bytes, in hexadecimal.
-    """
+    """A file of an extract, with the SHA-256 of its bytes in hexadecimal."""
 
     path: Path
     kind: str

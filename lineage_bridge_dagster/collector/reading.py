@@ -173,11 +173,7 @@ class _RegionRead:
 
 @dataclass(slots=True)
 class ExtractProgress:
-    """Counts the pages of the regions that could be listed.
-
-    Attributes:
-        report: Receives the lines.
-    """
+    """Counts the pages of the regions that could be listed, and reports lines."""
 
     report: ReportLine
     _regions: dict[str, _RegionRead] = field(default_factory=dict)

@@ -60,10 +60,7 @@ def secrets_folder(of_file: Mapping[str, str]) -> str:
 
 
 def secret_variables(of_file: Mapping[str, str]) -> Mapping[str, str]:
-    """The variables of the folder of secrets.
-
-    Args:
-        of_file: the variables of the `.env` file.
+    """The variables of the folder of secrets, given those of the `.env` file.
 
     Raises:
         ConfigurationError: it cannot be read.

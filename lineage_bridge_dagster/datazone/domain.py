@@ -68,12 +68,7 @@ def datazone_client(aws: AwsSettings, max_concurrency: int) -> Any:
 
 
 class DataZoneDomain:
-    """A domain. Every method raises a `CallError`, whose class tells what became of the call.
-
-    Args:
-        client: boto3's client.
-        domain: The domain's id.
-    """
+    """A domain. Every method raises a `CallError`, whose class tells what became of the call."""
 
     def __init__(self, client: Any, domain: str) -> None:
         self._client = client

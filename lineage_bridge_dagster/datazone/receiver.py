@@ -47,12 +47,6 @@ class DataZoneReceiver:
 
     Nothing is remembered here: an event that is sent again has the client token that it had, so that the
     domain answers with the event that it has.
-
-    Args:
-        domain: The domain.
-        settings: Limits, and whether topics become assets.
-        sleep: Waits, in seconds.
-        clock: The time now.
     """
 
     url = ""

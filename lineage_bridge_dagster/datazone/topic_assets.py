@@ -27,9 +27,6 @@ _MAX_NAME, _MAX_IDENTIFIER = 256, 600
 class TopicAssets:
     """Creates an asset for each topic that has none. Assets are never changed or removed.
 
-    Args:
-        domain: The domain.
-        settings: The asset type and the project.
 
     Raises:
         ConfigurationError: No project is set.
@@ -47,10 +44,7 @@ class TopicAssets:
         self._known: set[str] | None = None
 
     def create(self, topics: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
-        """Have these topics as assets.
-
-        Args:
-            topics: Source identifiers -> names.
+        """Have these topics as assets: their names by source identifier.
 
         Returns:
             Source identifier -> why the topic is not an asset.

@@ -39,11 +39,7 @@ class ArrivedTable:
 
 
 class Arrived:
-    """Reads the catalogs of a running stack, whose variables are in the environment.
-
-    Args:
-        stack: tells which tables there will be.
-    """
+    """Reads the catalogs of a running stack, whose variables are in the environment."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack

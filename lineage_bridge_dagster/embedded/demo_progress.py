@@ -58,13 +58,7 @@ MILESTONES = (
 
 
 class DemoProgress:
-    """Prints a line for each step when it begins, with the seconds since the demo began.
-
-    Args:
-        log: Dagster's log.
-        show: prints a line.
-        clock: in seconds.
-    """
+    """Prints a line for each step when it begins, with the seconds since the demo began."""
 
     def __init__(
         self, log: Path, show: ReportLine, *, clock: Callable[[], float] = time.monotonic, began: float
@@ -110,12 +104,7 @@ class DemoProgress:
         return True
 
     def arrived(self, names: Iterable[str], wanted: int) -> None:
-        """Print the tables that have their lineage now and did not before.
-
-        Args:
-            names: those that have it.
-            wanted: how many will have it.
-        """
+        """Print the tables that have their lineage now and did not before, of those that will have it."""
         for name in sorted(set(names) - self._arrived):
             self._arrived.add(name)
             self.line(f"Lineage pushed ({len(self._arrived)} of {plural(wanted, 'table')}): {name}")

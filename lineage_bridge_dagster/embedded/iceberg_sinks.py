@@ -164,14 +164,7 @@ class SinkTable:
 
 
 class IcebergSinks:
-    """Keeps the tables of all running sink connectors up to date.
-
-    Args:
-        spark: the session, which has the catalog.
-        emulator: lists the connectors.
-        catalog: the catalog's name in Spark.
-        confluent: for the Schema Registry.
-    """
+    """Keeps the tables of all running sink connectors up to date."""
 
     def __init__(
         self, spark: SparkSession, emulator: Emulator, catalog: str, confluent: ConfluentSession

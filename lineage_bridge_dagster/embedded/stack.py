@@ -72,9 +72,7 @@ class ComponentStatus:
 class Stack:
     """The stack of one home folder. Every method can be called in any state, also after `kill -9`.
 
-    Args:
-        home: The folder; `up` creates it.
-        materializer: Whether Spark writes topics to tables.
+    `up` creates the folder. Without the materializer, nothing writes topics to tables.
     """
 
     def __init__(self, home: Path, *, materializer: bool = True) -> None:

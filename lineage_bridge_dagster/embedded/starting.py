@@ -19,11 +19,7 @@ class StackError(LineageBridgeError):
 
 
 class Starter:
-    """Starts components and waits for them.
-
-    Args:
-        paths: The folders of the stack.
-    """
+    """Starts components and waits for them."""
 
     def __init__(self, paths: StackPaths) -> None:
         self.paths = paths

@@ -31,12 +31,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Wiped:
-    """A table whose parameters were removed.
-
-    Attributes:
-        parameters: how many were removed.
-        at: when.
-    """
+    """A table, and how many of its parameters were removed when."""
 
     table: str
     parameters: int

@@ -21,11 +21,7 @@ _MAX_BACKOFF = 60.0
 
 
 class Backoff:
-    """A delay that doubles with each failure in a row.
-
-    Args:
-        interval: seconds between two attempts without failures.
-    """
+    """A delay that doubles with each failure in a row; without failures it is an interval in seconds."""
 
     def __init__(self, interval: float) -> None:
         self._interval = interval

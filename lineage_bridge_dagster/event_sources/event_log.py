@@ -118,10 +118,7 @@ class EventLog:
                 raise OSError("a segment could not be flushed to the disk")
 
     def join(self, *, every: bool = False) -> int:
-        """Put closed segments together into the snapshot if there are many of them.
-
-        Args:
-            every: Do so even if there are few.
+        """Put closed segments together into the snapshot if there are many of them, or every one.
 
         Returns:
             The number of segments that went into it.

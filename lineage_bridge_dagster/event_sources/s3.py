@@ -37,12 +37,7 @@ _DENIED = frozenset(
 
 @dataclass(frozen=True)
 class EventObjects:
-    """The events of the objects below a prefix, or of the one object of this name.
-
-    Attributes:
-        url: `s3://bucket/prefix`.
-        client: Opens the client; may raise a `ConfigurationError`.
-    """
+    """The events of the objects below a prefix, or of the one object of this name: `s3://bucket/prefix`."""
 
     url: str
     client: Callable[[], S3Client]

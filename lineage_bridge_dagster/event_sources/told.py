@@ -24,13 +24,7 @@ class ToldBySources(NamedTuple):
 def read_told(
     discovery: Discovery, sources: Iterable[EventSource], *, ports: Mapping[str, str]
 ) -> ToldBySources:
-    """Read events, however old they are.
-
-    Args:
-        discovery: What datasets are joined with.
-        sources: What is read, from its beginning.
-        ports: The default port by scheme.
-    """
+    """Read events, however old they are."""
     ledgers: dict[str, JobLedger] = {}
     problems: list[str] = []
     for source in sources:

@@ -47,12 +47,7 @@ class KafkaTopics:
 
 @dataclass(frozen=True)
 class EventTopic:
-    """The events of a topic.
-
-    Attributes:
-        cluster: The cluster, as the settings call it.
-        connect: Opens it; may raise a `ConfluentError`.
-    """
+    """The events of a topic."""
 
     cluster: str
     topic: str

@@ -95,10 +95,6 @@ def chain_lines(graph: Graph, sql: str = "redacted") -> Iterator[str]:
     """Yield the JSON of `to_json` for every table that takes lineage, in the graph's order.
 
     Each node is rendered once, however many chains it is in.
-
-    Args:
-        graph: The graph.
-        sql: How SQL text is shown, one of `SQL_MODES`.
     """
     index = UpstreamIndex.of(graph)
     rendered: dict[str, tuple[str, str]] = {}
@@ -124,9 +120,7 @@ def _after_distance(node: Node, sql: str) -> str:
 def to_json(chain: Chain, sql: str = "redacted") -> dict[str, Any]:
     """Return `{"table": id, "hops": [...]}`: all hops, each as in `lineage_bridge.upstream_chain`.
 
-    Args:
-        chain: The chain.
-        sql: How SQL text is shown, one of `SQL_MODES`.
+    `sql` is how SQL is shown, one of `SQL_MODES`.
     """
     return {
         "table": chain.table.node_id,

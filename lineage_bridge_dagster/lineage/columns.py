@@ -203,12 +203,7 @@ def uses_of(node: Node) -> tuple[ColumnUses, ...]:
 
 
 class ColumnIndex:
-    """The column lineage of all topics and tables of a graph.
-
-    Args:
-        graph: Must not change after this.
-        upstream: `UpstreamIndex.of(graph).direct`.
-    """
+    """The column lineage of all topics and tables of a graph, which must not change after this."""
 
     def __init__(self, graph: Graph, upstream: Mapping[str, Sequence[str]]) -> None:
         self._graph = graph

@@ -66,11 +66,7 @@ def load(path: str | os.PathLike[str]) -> Discovery:
 
 
 def loads(text: str, *, name: str = "the graph") -> Discovery:
-    """Parse the text of a `lineage_graph.json`.
-
-    Args:
-        text: The document.
-        name: What error messages call it.
+    """Parse the text of a `lineage_graph.json`; error messages call it by `name`.
 
     Raises:
         ConfigurationError: It is malformed; the message gives the location.

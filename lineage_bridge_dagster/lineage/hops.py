@@ -102,13 +102,10 @@ def chain_json(records: Sequence[Mapping[str, Any]], limit: int = MAX_CHAIN_BYTE
 
 
 def drop_order(hops: Sequence[tuple[int, str]]) -> list[int]:
-    """Return the indexes of hops in the order in which to drop them when there is too little room.
+    """Return the indexes of hops, `(distance, kind)` by distance, in the order in which to drop them.
 
     First the hops in between, from the middle outwards; then sources, the nearest first, so that those
     farthest upstream stay longest; last the table's own topic and Tableflow table.
-
-    Args:
-        hops: `(distance, kind)`, ordered by distance.
     """
     farthest = max((distance for distance, _ in hops), default=0)
     middle, sources, near = [], [], []

@@ -51,14 +51,7 @@ def tableflow_table_id(environment: str, cluster: str, topic: str) -> str:
 
 
 def iceberg_table_id(environment: str, catalog: str, namespace: str, table: str) -> str:
-    """The id of a table of a configured catalog.
-
-    Args:
-        environment: Empty if the table belongs to none.
-        catalog: The name of the catalog in the configuration.
-        namespace: Its levels, with dots between them.
-        table: Its name.
-    """
+    """The id of a table of a configured catalog, whose namespace has dots between its levels."""
     return f"iceberg:table:{environment}:{catalog}/{namespace}/{table}"
 
 

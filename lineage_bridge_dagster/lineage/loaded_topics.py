@@ -84,12 +84,6 @@ def add_loaded_table(graph: Graph, table: Node, topic: LoadedTopic, scope: Scope
 
     A topic of a cluster that no discovery reads becomes a dataset outside Confluent; one that this discovery
     does not have gets no edge: it is gone, or could not be read, and then the last discovery's edge is kept.
-
-    Args:
-        graph: the graph, which has its topics already.
-        table: the node of the table.
-        scope: in which the table was found.
-        now: ISO 8601 UTC.
     """
     node = graph.add_node(table.with_attributes(**{LOADER: TOPIC_TO_ICEBERG, LOADED_TOPIC: topic.stamp}))
     source = topic.node(graph)

@@ -30,14 +30,7 @@ def held_reason(
     document: LineageDocument | None,
     options: DocumentOptions,
 ) -> str | None:
-    """Why an incomplete discovery must not replace the current lineage; None if it may.
-
-    Args:
-        parameters: as for `lost_detail`.
-        block: as for `lost_detail`.
-        document: the new lineage; None removes ours.
-        options: as for `lost_detail`.
-    """
+    """Why an incomplete discovery must not replace the current lineage; None if it may."""
     if document is None:
         return "the discovery was incomplete, so nothing is removed"
     lost = lost_detail(parameters, block, document, options)

@@ -29,12 +29,7 @@ class ForeignOwner(NamedTuple):
 
 
 def other_owner(current: Mapping[str, str], options: PushOptions) -> str:
-    """The other instance that the lineage belongs to; empty if it is ours or nobody's.
-
-    Args:
-        current: The table's parameters or properties.
-        options: Who is pushing.
-    """
+    """The other instance that the lineage of these parameters belongs to; empty if it is ours or nobody's."""
     owner = current.get(KEY_OWNER, "")
     return owner if owner != options.owner else ""
 

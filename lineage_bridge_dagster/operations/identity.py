@@ -150,9 +150,6 @@ def identity_of(
 def caller_of(settings: AwsSettings, sts: Any = None) -> Caller:
     """Ask STS who the caller is. It needs no permission.
 
-    Args:
-        settings: the settings in force.
-        sts: by default a client of theirs.
 
     Raises:
         ConfigurationError: no region, an unknown profile, or no credentials to assume a role with.

@@ -22,9 +22,6 @@ def end_runs(component: str, *, dry_run: bool = False) -> EmissionReport | None:
 
     Which they are, the Dagster instance of `DAGSTER_HOME` keeps.
 
-    Args:
-        component: The name of the component that sent them.
-        dry_run: Only count them.
 
     Returns:
         What became of them; None if no receiver is configured.

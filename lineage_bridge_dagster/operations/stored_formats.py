@@ -118,13 +118,7 @@ def stored_totals(instance: DagsterInstance) -> Iterator[Stored]:
 
 
 def stored_tables(catalog: Catalog, namespace: str, columns: Mapping[str, Sequence[str]]) -> Iterator[Stored]:
-    """The lineage tables.
-
-    Args:
-        catalog: with the tables.
-        namespace: of the tables.
-        columns: what this version writes, by table.
-    """
+    """The lineage tables of a namespace; `columns` is what this version writes, by table."""
     for name, wanted in columns.items():
         where = f"{namespace}.{name}"
         try:

@@ -124,13 +124,7 @@ def column_parameter(content: str) -> str:
 
 
 def origins(graph: Graph, columns: ColumnIndex, flows: Iterable[ColumnFlow]) -> dict[str, str]:
-    """Where the columns of a table come from, as parameters: the topic's field, and what is upstream of it.
-
-    Args:
-        graph: The graph.
-        columns: Of the graph.
-        flows: Those into the table's columns.
-    """
+    """Where the columns of a table come from, as parameters: the topic's field, and what is upstream."""
     found = {}
     for flow in flows:
         for source, _ in flow.sources[:1]:

@@ -202,10 +202,8 @@ def read_pages(
 ) -> Iterator[tuple[GluePlace, GlueTable | None]]:
     """Yield each place with its table as a page returned it, or None if it has to be read on its own.
 
-    The pages of a database are read only while that takes fewer calls than reading its tables one by one.
-
-    Args:
-        places: in lower case, without repetitions.
+    Places are in lower case, without repetitions. The pages of a database are read only while that takes
+    fewer calls than reading its tables one by one.
     """
     by_database: dict[str, dict[str, GluePlace]] = {}
     for place in places:

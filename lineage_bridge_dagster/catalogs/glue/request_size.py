@@ -51,13 +51,7 @@ def fitting(
 
 @dataclass(frozen=True, slots=True)
 class TooLarge:
-    """A request that is too large even with the shortest chain.
-
-    Attributes:
-        size: its bytes.
-        others: those of what others own.
-        limit: those that it may have.
-    """
+    """A request that is too large even with the shortest chain, in bytes; `others` are what others own."""
 
     size: int
     others: int

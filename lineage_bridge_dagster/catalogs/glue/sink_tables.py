@@ -71,12 +71,7 @@ class SinkMatch:
 
 
 class SinkTables:
-    """The datasets of a graph that may be Glue tables.
-
-    Args:
-        graph: What was found in Confluent.
-        region: That of the Glue catalog.
-    """
+    """The datasets of a graph that may be Glue tables."""
 
     def __init__(self, graph: Graph, region: str) -> None:
         self._region = region

@@ -54,11 +54,7 @@ _OTHERWISE = "Check uri, warehouse and credentials of the catalog, and try again
 
 
 def hint_of(message: str, *, tableflow: bool = False) -> str:
-    """What to do about an error with this message.
-
-    Args:
-        message: The catalog's own.
-        tableflow: Whether the catalog is Tableflow's own.
+    """What to do about an error with this message of a catalog, which may be Tableflow's own.
 
     >>> hint_of("Credential should be scoped to correct service: 'glue'.")
     'Set signing_name of the catalog to glue, or leave it out.'

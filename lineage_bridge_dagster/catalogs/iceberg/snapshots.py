@@ -255,12 +255,7 @@ def _count(snapshot: Snapshot, name: str) -> int | None:
 
 
 class SnapshotReader:
-    """Reads tables' metadata files from S3. Thread-safe.
-
-    Args:
-        client: an S3 client; its session's credentials apply.
-        max_concurrency: files read at the same time.
-    """
+    """Reads tables' metadata files from S3, `max_concurrency` at the same time. Thread-safe."""
 
     def __init__(self, client: ObjectStore, *, max_concurrency: int = CONCURRENCY) -> None:
         self._client = client

@@ -42,12 +42,7 @@ def concerns_one_table(error: CallError) -> bool:
 
 @contextmanager
 def table_errors(action: str, where: str) -> Iterator[None]:
-    """Raise a `CallError` for whatever a call for a table raises, except for interruptions.
-
-    Args:
-        action: As for `translate`.
-        where: As for `translate`.
-    """
+    """Raise what `translate` makes of whatever a call for a table raises, except for interruptions."""
     try:
         yield
     except BaseException as error:

@@ -59,11 +59,7 @@ _SCHEME = "iceberg://"
 
 @dataclass(frozen=True, slots=True)
 class IcebergTarget(PushTarget):
-    """A table to push to.
-
-    Attributes:
-        catalog: The name of its catalog.
-    """
+    """A table to push to, in the catalog of this name."""
 
     node: Node
     catalog: str

@@ -101,11 +101,8 @@ def contradictions(
 ) -> Iterator[tuple[tuple[str | int, ...], ConfigurationError]]:
     """What is wrong with a list of catalogs as a file gives them, and where in the list.
 
-    Fields that come from elsewhere (variables, the region of `aws`) are not missed here.
-
-    Args:
-        default: the name of the catalog beside the list.
-        given: the fields of each catalog.
+    `default` is the name of the catalog beside the list. Fields that come from elsewhere (variables, the
+    region of `aws`) are not missed here.
     """
     seen = {default}
     for index, fields in enumerate(given):

@@ -19,13 +19,7 @@ _EVENTS = 25
 
 
 class InstanceMarks(Marks):
-    """A mark in Dagster's instance.
-
-    Args:
-        prefix: The name of the mark.
-        key: The asset that stands for the mark.
-        folder: Where the states are.
-    """
+    """A mark in Dagster's instance."""
 
     def __init__(self, prefix: str, instance: DagsterInstance, key: AssetKey, folder: Path) -> None:
         super().__init__(prefix)

@@ -80,11 +80,7 @@ MARK = key("mark")
 
 
 class RowsSeen:
-    """Counts rows as they are written, masked, and keeps the first of each kind and region.
-
-    Args:
-        preview_rows: Rows to keep.
-    """
+    """Counts rows as they are written, masked, and keeps the first `preview_rows` of each kind and region."""
 
     def __init__(self, preview_rows: int) -> None:
         self._preview_rows = preview_rows
@@ -145,11 +141,7 @@ def manifest_metadata(
     seen: RowsSeen,
     **marks: str | None,
 ) -> dict[str, Any]:
-    """The metadata of an extract's manifest.
-
-    Args:
-        marks: Further values: of the mark.
-    """
+    """The metadata of an extract's manifest; `marks` are further values: of the mark."""
     rows = [
         [kind.name, *(f"{seen.count(kind, region):,}" for region in regions), f"{extract.rows[kind.name]:,}"]
         for kind in kinds

@@ -15,11 +15,7 @@ from lineage_bridge_dagster.embedded.aws.errors import AwsError
 
 
 class AccessPolicies:
-    """The policies in force; thread-safe.
-
-    Args:
-        account_id: the account of the resources.
-    """
+    """The policies in force; thread-safe."""
 
     def __init__(self, account_id: str) -> None:
         self._account_id = account_id

@@ -15,12 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class DurableObjects:
-    """One account's buckets.
-
-    Args:
-        account_id: the account in moto.
-        store: where every change is written.
-    """
+    """One account's buckets; every change is written to the store."""
 
     def __init__(self, account_id: str, store: Store) -> None:
         self._account_id = account_id

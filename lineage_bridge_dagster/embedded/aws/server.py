@@ -58,9 +58,7 @@ class _Handler(MotoRequestHandler):
 class StrictAws:
     """Serves Glue and S3 of one account on a loopback port, from a thread of this process.
 
-    Args:
-        data: folder to persist to; None for in-memory only.
-        port: 0 for any free port.
+    Without a folder for its data, they are in memory only; port 0 is any free port.
     """
 
     def __init__(self, data: Path | None = None, *, port: int = 0) -> None:

@@ -41,11 +41,7 @@ class StoredObject:
 
 
 class Store:
-    """The SQLite file, or a no-op without a folder.
-
-    Args:
-        folder: the file's folder; None to persist nothing.
-    """
+    """The SQLite file, or a no-op without a folder."""
 
     def __init__(self, folder: Path | None) -> None:
         self._lock = threading.Lock()

@@ -38,11 +38,7 @@ class TableBucket:
 
 
 class TableBuckets:
-    """One account's table buckets, and its catalogs in Glue besides the account's own.
-
-    Args:
-        account_id: the account.
-    """
+    """One account's table buckets, and its catalogs in Glue besides the account's own."""
 
     def __init__(self, account_id: str) -> None:
         self._account_id = account_id

@@ -27,12 +27,7 @@ _PYSPARK_JARS = (
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A catalog that the server offers.
-
-    Attributes:
-        name: Its key in `CatalogServer.urls`.
-        properties: Iceberg's properties of the catalog behind it.
-    """
+    """A catalog that the server offers, with Iceberg's properties of the catalog behind it."""
 
     name: str
     properties: Mapping[str, str]

@@ -82,11 +82,7 @@ class TableflowGate:
 class CatalogGate:
     """Checks requests and forwards those that are allowed. `app` is the ASGI application.
 
-    Args:
-        glue: Glue's endpoint.
-        tableflow: Tableflow's catalog.
-        faults: Failures on request.
-        routes: Further routes, which no gate is before.
+    No gate is before the further `routes`.
     """
 
     def __init__(

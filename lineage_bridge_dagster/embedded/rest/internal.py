@@ -19,13 +19,7 @@ from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH
 
 
 class CatalogInternals:
-    """Routes of the internal API.
-
-    Args:
-        catalogs: base URL of each catalog by its name.
-        faults: of the gate.
-        alive: whether the catalogs' JVM runs.
-    """
+    """Routes of the internal API; `alive` tells whether the catalogs' JVM runs."""
 
     def __init__(self, catalogs: Mapping[str, str], faults: CatalogFaults, alive: Callable[[], bool]) -> None:
         self._catalogs = catalogs

@@ -37,12 +37,7 @@ class TokenRejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A verified token.
-
-    Attributes:
-        client: The client id that it was issued to.
-        scope: Its scopes, separated by spaces.
-    """
+    """A verified token; its scopes are separated by spaces."""
 
     client: str
     scope: str
@@ -62,13 +57,10 @@ def client_of(authorization: str) -> dict[str, str]:
 
 @dataclass(slots=True)
 class TokenIssuer:
-    """Issues and verifies bearer tokens.
+    """Issues bearer tokens of one scope to clients with these secrets, and verifies them.
 
     Attributes:
-        clients: The secret of each client id.
-        scope: The only scope that is granted.
         lifetime: Seconds for which a token is valid.
-        now: The time in Unix seconds.
     """
 
     clients: Mapping[str, str]
@@ -106,11 +98,7 @@ class TokenIssuer:
         }
 
     def verify(self, authorization: str, *, expired: bool = False) -> Token:
-        """Verify an Authorization header.
-
-        Args:
-            authorization: Its value.
-            expired: Treat the token as expired, whatever its time.
+        """Verify an Authorization header; an `expired` token is one whatever its time.
 
         Raises:
             TokenRejected: no bearer token, one of another issuer, or an expired one.

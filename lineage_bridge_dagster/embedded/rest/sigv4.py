@@ -29,12 +29,7 @@ _AUTHORIZATION = re.compile(
 
 
 class SignatureRejected(Exception):
-    """The request is not signed as it must be.
-
-    Attributes:
-        code: AWS's name for the error, sent as `x-amzn-ErrorType`.
-        message: AWS's message.
-    """
+    """The request is not signed as it must be; `code` is AWS's `x-amzn-ErrorType`."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -44,15 +39,7 @@ class SignatureRejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """A request as received.
-
-    Attributes:
-        method: Such as `GET`.
-        path: Undecoded.
-        query: Undecoded, without the question mark.
-        headers: By name in lower case.
-        body: Its bytes.
-    """
+    """A request as received: path and query undecoded, headers by name in lower case."""
 
     method: str
     path: str
@@ -66,12 +53,7 @@ def verify(
 ) -> str:
     """Verify a request's signature, and return the access key that it was signed with.
 
-    Args:
-        request: The request.
-        secrets: The secret of each access key.
-        region: Region of the endpoint.
-        service: Signing name of the endpoint's service.
-        now: The endpoint's time.
+    `secrets` has the secret of each access key; service, region and time are those of the endpoint.
 
     Raises:
         SignatureRejected: It has none, for another service or region, of another time, or of another request.

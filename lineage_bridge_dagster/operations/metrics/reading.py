@@ -107,12 +107,7 @@ _Automations = Sequence[_Automation]
 
 
 class InstanceReader:
-    """Reads one instance, one scrape after the other.
-
-    Args:
-        instance: whose processes are measured.
-        clock: Unix time in seconds.
-    """
+    """Reads one instance, one scrape after the other."""
 
     def __init__(self, instance: DagsterInstance, clock: Callable[[], float]) -> None:
         self._instance = instance

@@ -15,12 +15,7 @@ EXTERNAL_ACCESS = "AllowFullTableExternalDataAccess"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of an API.
-
-    Attributes:
-        service: as boto3 names it, such as `glue`.
-        operation: as in the API, such as `CreateCatalog`.
-    """
+    """A call of an API, named as boto3 and the API name it: `glue`, `CreateCatalog`."""
 
     service: str
     operation: str
