@@ -26,7 +26,6 @@ def every_catalog(
     """Every kind of catalog.
 
     Args:
-        client: A Glue client.
         catalogs: Reads the configured catalogs; called when one of them is needed.
         settings: What to write, and limits.
         sleep: Waits between attempts at one table, in seconds.

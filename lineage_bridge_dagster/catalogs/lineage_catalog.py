@@ -116,7 +116,6 @@ class LineageCatalog(ABC, Generic[T, R, C]):
         """Each target with its table, or None if `read` has to read it.
 
         Args:
-            targets: The tables.
             each: Whether those that no call for several returns are read one by one, if they can be.
         """
         return ((target, None) for target in targets)

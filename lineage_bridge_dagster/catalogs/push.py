@@ -57,7 +57,6 @@ def push_tables(
     Args:
         discovery: The graph, and the coverage that decides which lineage may be shortened or removed. Nothing
             is removed for a graph without coverage, such as one from a file.
-        client: A Glue client.
         catalogs: Reads the catalogs; called only if the graph has tables of REST catalogs to push to.
         settings: What to write, and limits.
         tables: The tables to push, by node id or name, as for `push_to`; None means all.
@@ -114,7 +113,6 @@ def push_to(
     """Push to the tables of these kinds of catalogs, in their order.
 
     Args:
-        catalogs: The kinds of catalogs.
         discovery: As for `push_tables`.
         tables: The tables to push, by node id, qualified name or dotted name, ignoring case; None means all.
         dry_run: Plan and compare, but do not write.
@@ -223,7 +221,6 @@ class _Push:
         whose lineage another instance wrote are not ours: they are skipped, and count for nothing.
 
         Args:
-            targets: The selected tables.
             existing: All tables of the graph that exist in such a catalog.
         """
         fed = [target for target in targets if self.lineage.reaches(target.node)]

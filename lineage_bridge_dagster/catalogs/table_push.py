@@ -51,7 +51,6 @@ def push_table(
 
     Args:
         catalog: Reads, plans and writes the table.
-        target: The table.
         chain: None, or a chain without hops, removes our lineage.
         complete: Whether every scope that the chain passes through was fully read.
         table: The table if it was just read, to save a call. An outdated one only costs a conflict.

@@ -46,7 +46,6 @@ class Extract:
 
     Attributes:
         calls: API calls, by operation.
-        tables: Tables that Glue listed.
         changed: How many of them are in the extract.
         start: The mark from which changes count.
         end: The mark to publish when the files have arrived.
@@ -80,7 +79,6 @@ class Extractor:
         mark_path: Folder of the mark, by default the current one, or `s3://bucket/prefix`.
         home: The home of the mark for the settings, in place of `mark_path`.
         mask_key: Key of the tokens; by default that of `LINEAGE_BRIDGE_COLLECTOR_MASK_KEY`.
-        progress: Receives lines of progress.
         clock: The time of the extract.
         config: The keys of `CollectorSettings`, as in the configuration file.
 

@@ -213,7 +213,6 @@ class TagsRead:
     Attributes:
         scopes: One a region; none if the tags are only wanted where they are allowed, and they are not.
         calls: API calls, by operation.
-        tags: Rows that were written.
     """
 
     scopes: list[ScopeRead] = field(default_factory=list)

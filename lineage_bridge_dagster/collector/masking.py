@@ -39,7 +39,6 @@ class Masker:
     """Masks the rows of an extract. Thread-safe.
 
     Args:
-        classes: What is masked.
         key: The key; a random one, and so tokens of this extract alone, if it is empty.
     """
 

@@ -82,7 +82,6 @@ def hint_of(error: Exception, denied: str, otherwise: str) -> str:
     """What to do about an error.
 
     Args:
-        denied: What to grant.
         otherwise: What to do about any but the common errors.
     """
     text = code_of(error) or str(error)

@@ -256,7 +256,6 @@ def load_config(path: str | os.PathLike[str], warn: Callable[[str], None] = logg
     """Read the JSON object of a configuration file.
 
     Args:
-        path: of the file.
         warn: receives a warning for each secret that stands in the file; by default it is logged.
 
     Raises:

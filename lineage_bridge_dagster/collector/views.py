@@ -126,7 +126,6 @@ def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...
     """The tables that a query reads, and why they are unknown.
 
     Args:
-        sql: A query.
         dialect: athena, spark, hive, redshift or another name of sqlglot's.
         database: The database of names without one.
     """

@@ -126,7 +126,6 @@ def named_client(
     Args:
         session: with the identity and the region.
         name: of the service, as messages have it: `Lake Formation` for `lakeformation`.
-        config: timeouts, retries and connections.
         check: the settings to check if there can be no client, as a clause.
         endpoint_url: its endpoint; by default that of the region, or of `AWS_ENDPOINT_URL[_SERVICE]`.
 

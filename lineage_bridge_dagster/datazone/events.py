@@ -38,7 +38,6 @@ class PreparedEvent(NamedTuple):
     """An event as it is posted.
 
     Attributes:
-        job: Its job.
         time: In ISO 8601.
         body: JSON in UTF-8.
         digest: Of all but its time: the same for the same lineage, whenever it was read.

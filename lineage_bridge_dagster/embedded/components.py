@@ -43,7 +43,6 @@ class Component:
 
     Attributes:
         name: Name in `status` and `logs`, and of the log file.
-        title: Short description.
         address: Where it listens; empty if it does not.
         command: The command that starts it.
         env: Variables that it needs besides those of the shell.
@@ -94,9 +93,7 @@ def aws_component(
 
     Args:
         paths: The folders of the stack.
-        port: Its own.
         buckets: Created at the start: name -> region.
-        table_bucket: Name and region.
         iceberg_port: The port of the REST catalogs, one of which has the table bucket's namespaces.
     """
 

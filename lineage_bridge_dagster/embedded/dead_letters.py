@@ -80,11 +80,7 @@ class EmulatedDeadLetterTopic:
     """Writes dead letters to a topic of their cluster.
 
     Args:
-        name: the topic.
-        broker: of the cluster.
         register: registers the schema of a subject, as JSON text, and returns its id.
-        environment: id of the environment.
-        cluster: id of the cluster.
     """
 
     def __init__(

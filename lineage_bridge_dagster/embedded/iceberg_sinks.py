@@ -79,9 +79,6 @@ class SinkTable:
     """Appends a topic's values to a table.
 
     Args:
-        spark: the session.
-        topic: the topic.
-        name: the table.
         schemas: fetches the schemas of the topic's values.
         topic_field: the column with the topic's name; empty for none.
     """

@@ -64,8 +64,6 @@ def start(
     """Start a component in its own process group.
 
     Args:
-        paths: The stack.
-        component: Its name.
         command: The program with its arguments.
         env: Variables beside those of this process.
         log: Name of the log of its output, if not its own.
@@ -145,7 +143,6 @@ def stop(
     """Stop components: terminate them, then kill whatever is left of them.
 
     Args:
-        paths: The stack.
         components: The components to stop; None for every process of the stack.
         patience: Seconds to wait for leaders before they are killed.
         children_patience: Seconds that their children may take to exit after them.

@@ -76,11 +76,9 @@ class TableflowService:
 
         Args:
             spark: the session, which has the catalogs.
-            emulator: lists the topics.
             catalogs: those of the tables; those in the customers' buckets are in the default one, Glue's.
             confluent: for the clusters and the Schema Registry.
             s3: a boto3 client that creates the buckets.
-            report_progress: called after each table.
             managed_catalog: the catalog of tables in Confluent's own storage; without it they are not
                 written.
             interval: the least time between two commits to a table that has caught up, in seconds.

@@ -32,10 +32,8 @@ class SourceReading:
     """What was read from one source.
 
     Attributes:
-        name: Its name.
         ledger: What counts, of this reading and of those before.
         report: How completely it was read.
-        saved: For the next reading.
         count: The events that are new.
     """
 
@@ -55,7 +53,6 @@ def read_source(source: EventSource, saved: object, now: datetime, max_age: time
     """Read what is new in a source; nothing is raised for one that cannot be read.
 
     Args:
-        source: The source.
         saved: What the last reading left; if it is malformed, everything is read again.
         now: The time of the reading.
         max_age: How old the last run of an edge may be.
@@ -105,7 +102,6 @@ def enrich(
 
     Args:
         discovery: With everything else that is read: events are joined with its nodes by name.
-        sources: What is read.
         max_age: How old the last run of an edge may be. Nothing ages in a source that is not fully read.
         ports: The default port by scheme, for names that leave it out.
         sql: How SQL is shown: redacted, hash or none; full shows it redacted, too.

@@ -45,7 +45,6 @@ class EventLog:
     """Appends events durably; threads share it, and one process at a time has a folder.
 
     Args:
-        folder: Is created.
         max_age: How long the snapshot keeps what no run has shown again.
         segment_bytes: Replaces `SEGMENT_BYTES`.
         clock: The time of the snapshot.

@@ -39,8 +39,6 @@ def take_lines(
     """Take the events of a stream.
 
     Args:
-        stream: Where reading goes on.
-        intake: Takes them.
         name: What places are called by.
         line: The number of lines before.
         whole: Whether the stream is at the beginning of the file, which then may be one document.

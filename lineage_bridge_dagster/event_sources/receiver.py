@@ -49,7 +49,6 @@ class EventReceiver:
     """The application.
 
     Args:
-        events: Where events are written.
         token: What requests must bear, asked for with each of them, so that it can be rotated; empty if none
             is needed, since only this machine can connect.
     """

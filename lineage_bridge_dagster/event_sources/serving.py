@@ -92,8 +92,6 @@ def serve(
     """Listen until a signal ends it; what has been received by then is answered.
 
     Args:
-        events: Where events are written.
-        address: Where to listen.
         token: Tells what senders must bear now; empty if only this machine can connect.
         started: Called with the URL once connections are accepted.
 

@@ -45,7 +45,6 @@ class EventIntake:
     Attributes:
         count: The events that were taken.
         refused: What was refused, each with its place and reason; the first `MAX_REFUSED`.
-        refused_count: All that were refused.
         position: How far the source is read; what is read is in the ledger.
         since: Files and objects that were last changed before hold no event that counts any more.
     """

@@ -32,7 +32,6 @@ def event_sources(
     """The sources; none is opened yet.
 
     Args:
-        settings: What is read.
         confluent: With the keys of the cluster that has the topics.
         graph: With topics of that cluster, if it is in Confluent Cloud: they tell its address.
         s3: Opens the client for `s3://` paths.

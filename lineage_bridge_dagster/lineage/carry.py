@@ -214,13 +214,7 @@ def _with_unread_attributes(seen: Node, attributes: dict[str, Any], known: Node,
 
 
 def _with_stale_inputs(seen: Edge, known: Edge, stale: set[str]) -> Edge:
-    """The edge to an output, made also of what it was made of if that is an input carried over.
-
-    Args:
-        seen: The edge as found now.
-        known: As it was.
-        stale: The process's inputs whose edges are carried over.
-    """
+    """The edge to an output, made also of what it was made of if that is an input carried over."""
     if seen.inputs is None:
         return seen
     kept = stale if known.inputs is None else stale.intersection(known.inputs)

@@ -58,13 +58,11 @@ def materializes(
 
     Args:
         source: Where the data comes from.
-        table: The table.
         scope: The list in which the table was found.
         scopes: All that show the edge: an outage of any of them must not remove it.
         now: ISO 8601 UTC.
         evidence: Whether the edge follows from names or from what was seen.
         confidence: From 0 to 1.
-        attributes: Further ones.
     """
     return Edge(
         source.node_id,

@@ -58,7 +58,6 @@ def chain_of(
 
     Args:
         graph: Holds the table and everything upstream of it.
-        table_id: The table's node id.
         index: `UpstreamIndex.of(graph)`, if already computed.
         coverage: The coverage of the graph's discovery; None or empty if unknown.
         gaps: `Gaps(graph, coverage)`, if already computed.

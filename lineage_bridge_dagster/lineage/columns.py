@@ -67,9 +67,7 @@ class ColumnFlow(NamedTuple):
     """The columns that feed one column, which may be none.
 
     Attributes:
-        column: The column.
-        sources: Those that feed it.
-        complete: Whether there are no others.
+        complete: Whether `sources` are all of them.
         reason: Why others are unknown, if that is known.
     """
 
@@ -86,7 +84,6 @@ class ColumnUses(NamedTuple):
         output: The topic that is written.
         column: The column on which they decide, such as one of a joined table; None: on its rows.
         role: How: `filter`, `group`, `window`, `match` (an inner join), `join`, ...
-        sources: The columns.
     """
 
     output: str
@@ -105,7 +102,6 @@ def to_attribute(
     Topics of which some are omitted have further columns.
 
     Args:
-        flows: The flows into columns.
         further: Topics with further columns, whose names are unknown, each with the reason.
         uses: What else decides on the columns.
     """

@@ -35,7 +35,6 @@ class Gaps:
     that writes it.
 
     Args:
-        graph: The graph.
         coverage: The coverage of the graph's discovery; without one, no gaps are found.
     """
 

@@ -109,8 +109,6 @@ def dump(discovery: Discovery, path: str | os.PathLike[str], *, with_caches: boo
     """Write a `lineage_graph.json` atomically.
 
     Args:
-        discovery: What to write.
-        path: The file.
         with_caches: Write the format and `discovery.caches` too: for a stored state, from which a discovery
             continues.
 

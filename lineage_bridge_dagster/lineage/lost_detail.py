@@ -45,7 +45,6 @@ def lost_detail(
     Args:
         parameters: the table's current parameters.
         block: our block of its current description.
-        document: the new lineage.
         options: with `sql: none`, missing SQL text is not a loss.
     """
     chain = parameters.get(KEY_UPSTREAM_CHAIN) if options.set_parameters else None

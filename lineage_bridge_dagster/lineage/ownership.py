@@ -38,7 +38,6 @@ def foreign_owner(owner: str, current: Mapping[str, str]) -> ForeignOwner:
     """The refusal of a table that belongs to this instance.
 
     Args:
-        owner: The other instance.
         current: The table's parameters or properties, which tell when it wrote last.
     """
     synced = current.get(KEY_LAST_SYNCED, "")

@@ -114,7 +114,6 @@ def limited_node(node: Node, mode: str, before: Node | None = None) -> Node:
     """Return a node of any kind without secrets, with the SQL in its attributes as the mode shows it.
 
     Args:
-        node: The node.
         mode: One of `SQL_MODES`.
         before: The node in a discovery that is limited to the mode.
     """

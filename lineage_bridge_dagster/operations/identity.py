@@ -118,7 +118,6 @@ def identity_of(
     Without other credentials, the metadata services of EC2 and containers are asked, which may take seconds.
 
     Args:
-        settings: the settings in force.
         env: the variables; by default the environment's. boto3 itself always reads those.
         dotenv: the variables that a `.env` file sets.
 

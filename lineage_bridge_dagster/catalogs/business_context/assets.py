@@ -82,7 +82,6 @@ class Assets:
     """The assets of one account and region. Thread-safe.
 
     Args:
-        client: A Glue client.
         count: Called with the operation before each call.
         seconds: From now on, after which nothing is asked any more.
     """

@@ -98,7 +98,6 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
     """The assets of the tables of one account and region.
 
     Args:
-        client: A Glue client.
         settings: As for every catalog, and so are `clock` and `sleep`. A form has what the parameters have,
             also where they are not written.
         seconds: From now on, after which no table is looked at any more.

@@ -66,7 +66,6 @@ def why_absent(
     """Return why no Glue table was found for a Tableflow table that is synced to Glue.
 
     Args:
-        source: the Tableflow table's node.
         region: the region in which Glue was read.
         database: about the expected database; None if that is unknown.
         last_found: ISO 8601 time of the last discovery that found the table.

@@ -68,7 +68,6 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
     """The tables of one account and region.
 
     Args:
-        client: A Glue client.
         settings: As for every catalog, and so are `clock` and `sleep`.
     """
 

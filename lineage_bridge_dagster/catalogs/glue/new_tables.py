@@ -36,11 +36,8 @@ def with_new_tables(
 
     Args:
         graph: that of the last discovery, perhaps with newer Tableflow tables.
-        last: the last discovery.
-        reader: of the home catalog.
         clusters: environment and cluster ids whose Tableflow tables may have changed.
         databases: names, in lower case, of the databases whose tables may have changed.
-        region: that of the catalog.
         now: ISO 8601 UTC.
         sql: how the SQL of earlier pushes is shown: full, redacted, hash or none.
 

@@ -37,7 +37,6 @@ class GlueDatabase:
     """A database.
 
     Attributes:
-        name: as Glue stores it.
         target: of a resource link, the `catalog.database` with the tables.
         federation: of a federated database, such as one of an S3 Tables or Hive catalog, what it refers to.
         raw: the whole record; treated as immutable.

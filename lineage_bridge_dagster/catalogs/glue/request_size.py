@@ -30,9 +30,7 @@ def fitting(
     A request may be as large as one that would write the table as it is: Glue took that.
 
     Args:
-        document: the lineage to write.
         table: the writable fields of the table as it is.
-        description: the new description.
         limit: bytes that a request may have.
     """
     current = request_bytes(table)

@@ -38,8 +38,6 @@ class WrittenDataset:
     """A dataset that sink connectors write.
 
     Attributes:
-        node: The dataset.
-        writers: The connectors.
         scopes: Those of the dataset and of the edges to it.
         place: Database and table in lower case, if the dataset is a table of Glue.
         account: The AWS account of that table; empty if the connector does not say.

@@ -33,8 +33,6 @@ class OwnFolders:
     """The folders in which a table's files belong.
 
     Attributes:
-        database: the table's namespace.
-        table: its name.
         location: that our own configuration names for this table; empty if it names none.
         paths: the folders that it names for files of this table alone, or of several.
         warehouse: the catalog's warehouse; empty if unknown, as where a REST server has a name for it.

@@ -40,7 +40,6 @@ class IcebergTable:
     """A table as its catalog describes it.
 
     Attributes:
-        namespace: Its levels.
         location: The folder of the table.
         snapshot_id: The id of the current snapshot; None before the first commit of rows.
         committed_ms: When that was made, in Unix milliseconds.
@@ -70,7 +69,6 @@ class TablesRead:
     """The tables of a catalog.
 
     Attributes:
-        tables: Those that were loaded.
         errors: One for each namespace that could not be listed.
         failed: The error of each table that could not be loaded.
         listed: Names of tables that were only listed.
@@ -104,11 +102,9 @@ def read_tables(
     few (by pages) list the tables of each namespace, and one loads each wanted table.
 
     Args:
-        catalog: The catalog.
         namespaces: Names of namespaces, with dots between levels; by default all.
         nested: Whether namespaces may have others within them.
         wanted: Whether the table of a name is loaded; others are only listed.
-        max_concurrency: Calls at once.
 
     Raises:
         CallError: The namespaces could not be listed.

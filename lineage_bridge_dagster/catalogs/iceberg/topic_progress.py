@@ -71,7 +71,6 @@ class TopicProgress:
     """The last batch of a topic in a table.
 
     Attributes:
-        snapshot_id: of its snapshot.
         offsets: partition -> the offset up to which the topic was read, which is the next one to read.
         start: partition -> the first offset of the batch; empty if its writer did not say.
         topic_id: the topic's id at its cluster, which a topic created again does not share; empty if the
@@ -117,7 +116,6 @@ def progress(
     """The newest progress in a branch; None if none of its snapshots that are kept has any.
 
     Args:
-        head: the branch's snapshot.
         tagged: the snapshot with the tag `COMMITTED_TAG`, which counts when the branch's own history is no
             longer kept as far back as that.
         snapshot: finds a snapshot of the table that is still kept.

@@ -32,7 +32,6 @@ def spark_conf(catalog: CatalogSettings, variables: Mapping[str, str]) -> dict[s
     """Spark's configuration of a catalog: `spark.sql.catalog.<name>` and the properties below it.
 
     Args:
-        catalog: the catalog.
         variables: the environment: endpoints of AWS, and the secrets that the catalog names.
 
     Raises:
@@ -110,7 +109,6 @@ def pyiceberg_properties(catalog: CatalogSettings, variables: Mapping[str, str])
     caller's to add, as `botocore-session` and `s3.*`.
 
     Args:
-        catalog: the catalog.
         variables: the environment: endpoints of AWS, and the secrets that the catalog names.
 
     Raises:

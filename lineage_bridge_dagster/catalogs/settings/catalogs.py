@@ -141,7 +141,6 @@ class Catalogs(Mapping[str, CatalogSettings]):
 
     Args:
         default: the catalog of assets that name none.
-        others: further catalogs.
         lineage: the name of the catalog of the lineage tables; empty: the default one.
         variables: the environment, with endpoints of AWS and the secrets that catalogs name.
         off: names of catalogs that are turned off, for errors.

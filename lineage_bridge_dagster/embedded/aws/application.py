@@ -51,12 +51,9 @@ class Application:
 
     Args:
         account_id: the account in moto.
-        glue: the Data Catalog.
         objects: persists S3's changes.
-        faults: the injected faults.
         access: what each caller of Glue may do.
         table_buckets: S3 Tables, and the catalogs of Glue that mount it.
-        assets: Glue's business context.
     """
 
     def __init__(

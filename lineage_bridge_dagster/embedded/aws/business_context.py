@@ -51,10 +51,6 @@ def _glue_model() -> ServiceModel:
 class BusinessAssets:
     """The business context of one account.
 
-    Args:
-        account_id: The account.
-        glue: Its tables.
-
     Attributes:
         ids: The id of an asset by the ARN of its table, where that is another one.
         hidden: The ARNs of tables that are not assets yet.

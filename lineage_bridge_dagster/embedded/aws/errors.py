@@ -8,8 +8,6 @@ class AwsError(Exception):
 
     Args:
         code: the service's name for the error, such as `ConcurrentModificationException`.
-        message: the error's text.
-        status: HTTP status.
     """
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:

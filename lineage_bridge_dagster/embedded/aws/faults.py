@@ -20,7 +20,6 @@ class Fault:
         times: how many calls are affected; -1 for all.
         apply_first: apply the operation before failing the call, so that the caller can't know its outcome.
         drop: close the connection without a response.
-        delay_seconds: delay of the response.
         matching: only affect requests that contain this text (a table's name, a key).
         message: the error's text.
         region: only affect requests to this region.

@@ -40,7 +40,6 @@ class DurableObjects:
         """Write a successful request's changes to the store.
 
         Args:
-            method: HTTP method.
             path: `/bucket` or `/bucket/key`, decoded.
             query: raw query string.
             body: raw body, which contains the keys of a bulk deletion.

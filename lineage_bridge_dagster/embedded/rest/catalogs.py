@@ -38,7 +38,6 @@ class Catalog:
 
         Args:
             name: Its key in `CatalogServer.urls`.
-            database: The file.
             warehouse: S3 location of tables that are created without one.
         """
         database.parent.mkdir(parents=True, exist_ok=True)
@@ -66,9 +65,7 @@ class CatalogServer:
     """Serves catalogs, each on a free loopback port, to whoever asks. A context manager.
 
     Args:
-        catalogs: The catalogs.
         s3_endpoint: Endpoint of S3, where table metadata is written.
-        region: Its region.
         record_classes: Whether the JVM writes an archive of its classes at the end, if there is none.
 
     Attributes:

@@ -45,7 +45,6 @@ class CatalogFault:
     """A failure of an endpoint, for all requests or a number of them.
 
     Attributes:
-        api: the endpoint.
         status: one of its `STATUSES`.
         times: requests that are left to fail; None for all.
     """

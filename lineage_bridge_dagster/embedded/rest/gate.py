@@ -50,8 +50,6 @@ class GlueGate:
     Attributes:
         catalogs: Base URL of the catalog behind each catalog id: `111122223333:s3tablescatalog/bucket`.
         secrets: The secret of each access key.
-        region: Its region.
-        now: Its time.
     """
 
     catalogs: Mapping[str, str]
@@ -65,8 +63,6 @@ class TableflowGate:
     """Tableflow's REST catalog of one environment.
 
     Attributes:
-        organization: Its organization.
-        environment: Its environment.
         catalog: Base URL of the catalog behind it.
         issuer: Issues and verifies its tokens.
         vended: What it hands out for the files of a table.

@@ -25,7 +25,6 @@ class TokenRejected(Exception):
     Attributes:
         status: HTTP status of the response.
         error: OAuth2's error code (RFC 6749 section 5.2, RFC 6750 section 3.1).
-        message: What is wrong.
     """
 
     def __init__(self, status: int, error: str, message: str) -> None:

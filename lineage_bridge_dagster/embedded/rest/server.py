@@ -33,7 +33,6 @@ class IcebergRest:
     """Serves one table bucket's catalog, Glue's own and Tableflow's on one loopback port. A context manager.
 
     Args:
-        data: Folder of the databases.
         aws_url: Endpoint of Glue and S3.
         account: Account of the Glue catalog.
         bucket: The table bucket, whose catalog is `{account}:s3tablescatalog/{bucket}`.
@@ -43,7 +42,6 @@ class IcebergRest:
     Attributes:
         issuer: Issues the tokens of Tableflow's catalog.
         vended: What Tableflow's catalog hands out for the files of a table; empty it for nothing.
-        faults: Failures on request.
     """
 
     def __init__(

@@ -26,7 +26,6 @@ def simulated(
     """IAM's decision (`allowed`, `implicitDeny` or `explicitDeny`) by action and resource; else why not.
 
     Args:
-        context: names the caller.
         actions: such as `glue:UpdateTable`.
         resources: ARNs, or `*` alone.
         by_hand: how to find out without the simulator, as a clause.

@@ -34,7 +34,6 @@ class CollectorScope:
         """What it writes to S3, and the mark that it also reads.
 
         Args:
-            partition: of AWS.
             key_prefix: what stands before the id of a KMS key in its ARN.
         """
         s3 = f"arn:{partition}:s3:::"

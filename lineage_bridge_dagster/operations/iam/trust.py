@@ -97,7 +97,6 @@ def trust_of(integrations: Iterable[ProviderIntegration], wanted: Collection[str
     """The trust policy for one provider integration, or its placeholders if there is none.
 
     Args:
-        integrations: those of the environments.
         wanted: ids to choose from; empty: all.
 
     Raises:

@@ -27,7 +27,6 @@ class InstanceCollector(Collector):
     """Computes the page anew for each scrape.
 
     Args:
-        instance: whose processes are measured.
         max_topics: topics of a component with a series of their own.
         clock: Unix time in seconds.
     """

@@ -26,7 +26,6 @@ def page(reading: InstanceReading, max_topics: int = MAX_TOPICS) -> Iterator[Met
     """Yield every metric that has a sample. What was never measured has none: it is not zero.
 
     Args:
-        reading: what the storage tells.
         max_topics: topics of a component with a series of their own.
     """
     samples: _Samples = {family: {} for family in FAMILIES}
