@@ -15,11 +15,11 @@ import boto3
 from glue_server import serve
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.confluent.state import new_tableflow
 from lineage_bridge_dagster.embedded.world.filling import registry_client
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster_tests.catalogs.glue.light_glue import LightGlue
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 _CLUSTER = world.ORDERS_PLATFORM
 _POOL = world.POOLS[0]

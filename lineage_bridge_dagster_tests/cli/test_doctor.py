@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.cli.conftest import run
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.operations.doctor.examined import table_policy
 
 CLOUD_SECRET = "LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_SECRET"

@@ -13,12 +13,12 @@ from click.testing import Result
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.iam.purposes import Purpose
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import discovery, tableflow_node
 from lineage_bridge_dagster_tests.cli.conftest import run
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 PLACE = ("--account", "111122223333", "--region", "us-east-1", "--database", "lkc-1", "--bucket", "tables")
 

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from lineage_bridge_dagster.cli.lineagebridge_extract import main
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 CLUSTER = world.ORDERS_PLATFORM.id
 TABLE = "orders.v1"

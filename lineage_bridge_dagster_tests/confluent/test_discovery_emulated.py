@@ -10,7 +10,6 @@ import pytest
 from lineage_bridge_dagster.confluent.discovery import discover
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
@@ -20,6 +19,7 @@ from lineage_bridge_dagster.lineage.model import EdgeType, Evidence
 from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from lineage_bridge_dagster.discovery import update as discovery_update
 from lineage_bridge_dagster.discovery.update import update
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.chains import chain_of
@@ -36,6 +35,7 @@ from lineage_bridge_dagster_tests.confluent.test_missing_tables_emulated import 
     emulator,
     run,
 )
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 __all__ = ["aws", "client", "emulator", "run"]
 

@@ -15,7 +15,6 @@ from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.discovery import discover as discovery
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
@@ -28,6 +27,7 @@ from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 US = world.ORDERS_PLATFORM
 TOPIC = "orders.v1"

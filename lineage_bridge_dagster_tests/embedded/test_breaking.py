@@ -19,7 +19,6 @@ from lineage_bridge_dagster.discovery.discover import discover
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.breaking import ALL, APIS, GLUE, STATUSES, Breaker, Broken, check
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -34,6 +33,7 @@ from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.browser.by_hand import automation_off
 from lineage_bridge_dagster_tests.catalogs.glue.runs import push_to_glue
 from lineage_bridge_dagster_tests.dagster_ui import DagsterUi
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.live import LiveStack
 
 Discover = Callable[[], Discovery]

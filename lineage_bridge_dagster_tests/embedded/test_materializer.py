@@ -34,7 +34,7 @@ from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.embedded import tableflow_service, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
-from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage, MemoryBroker
+from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage
 from lineage_bridge_dagster.embedded.materializer import SPARK_CONF, class_conf
 from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
@@ -44,6 +44,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.topic_to_iceberg import engine
+from lineage_bridge_dagster_tests.embedded.kafka.memory_broker import MemoryBroker
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic
 from lineage_bridge_dagster_tests.spark_session import REGION
 

@@ -1,1 +1,1 @@
-"""Kafka broker clients of the emulator: the protocol, an in-memory broker and a client of a real one."""
+"""Kafka broker clients of the emulator: the protocol, and the client of a real one."""

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 
 @pytest.fixture(scope="module")

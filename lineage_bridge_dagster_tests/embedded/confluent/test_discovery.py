@@ -8,13 +8,13 @@ import httpx
 import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.lineage.columns import flows_of
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_request, check_response
 
 pytestmark = pytest.mark.xdist_group("openapi")

@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from lineage_bridge_dagster.embedded.confluent.faults import ApiFault
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 ENVIRONMENTS = "/org/v2/environments"
 

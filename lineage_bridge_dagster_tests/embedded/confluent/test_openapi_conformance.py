@@ -7,9 +7,9 @@ import json
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent.openapi import check_request, check_response
 
 pytestmark = [pytest.mark.shared, pytest.mark.xdist_group("openapi")]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 
 def walk(call: Caller, path: str) -> tuple[list[Any], list[Any]]:

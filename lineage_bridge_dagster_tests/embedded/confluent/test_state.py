@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.confluent.state import EmulatorState
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 
 def test_state_survives_a_restart(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.server import ConfluentEmulator
 from lineage_bridge_dagster.embedded.confluent.trickle import Trickle
-from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError, MemoryBroker
+from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
+from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
+from lineage_bridge_dagster_tests.embedded.kafka.memory_broker import MemoryBroker
 
 
 def total(emulator: ConfluentEmulator) -> int:

@@ -1,4 +1,4 @@
-"""Run the emulator within the current process, for tests."""
+"""The emulator of Confluent's APIs within the current process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import uvicorn
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.app import create_app
-from lineage_bridge_dagster.embedded.kafka.broker import Broker, MemoryBroker
+from lineage_bridge_dagster.embedded.kafka.broker import Broker
 from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, fill, registry_client
+from lineage_bridge_dagster_tests.embedded.kafka.memory_broker import MemoryBroker
 
 
 class ConfluentEmulator:
@@ -105,7 +106,7 @@ class ConfluentEmulator:
 
     @contextlib.contextmanager
     def fault(self, **fault: object) -> Iterator[None]:
-        """Activate a fault during a block; the keyword arguments are the fields of `faults.CatalogFault`."""
+        """Activate a fault during a block; the keyword arguments are the fields of `faults.ApiFault`."""
         with self.client() as client:
             client.post("/emulator/faults", json=fault).raise_for_status()
             try:
