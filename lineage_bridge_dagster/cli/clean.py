@@ -9,7 +9,7 @@ from dataclasses import replace
 import click
 
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
-from lineage_bridge_dagster.cli.push_report import end_by_report
+from lineage_bridge_dagster.cli.push import end_by_report
 from lineage_bridge_dagster.text import first_few, plural
 
 

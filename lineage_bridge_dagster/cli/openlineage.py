@@ -94,8 +94,7 @@ def show(graph: Path, every: bool, paths: tuple[str, ...]) -> None:
 
     from lineage_bridge_dagster.config.aws import s3_client
     from lineage_bridge_dagster.confluent.connectors.naming import DEFAULT_PORTS
-    from lineage_bridge_dagster.event_sources.sources import event_sources
-    from lineage_bridge_dagster.event_sources.told import read_told
+    from lineage_bridge_dagster.event_sources.sources import event_sources, read_told
     from lineage_bridge_dagster.lineage import graph_json
     from lineage_bridge_dagster.settings import Settings
 

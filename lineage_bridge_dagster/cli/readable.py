@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
+from rich.logging import RichHandler
 
-from lineage_bridge_dagster.cli.environment import set_log_level, warn_of_unread_variables
 from lineage_bridge_dagster.cli.output import EXIT_FAILED, err
 from lineage_bridge_dagster.config.env_file import load_env_file
+from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 from lineage_bridge_dagster.errors import LineageBridgeError
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+def set_log_level(variables: Mapping[str, str]) -> None:
+    """Log to stderr from the level of `LINEAGE_BRIDGE_LOG_LEVEL` on; an unknown level is warned of.
+
+    Only this package's log: those of HTTP and AWS clients may contain keys.
+    """
+    level = variables.get(LOG_LEVEL, "").strip().upper()
+    if not level:
+        return
+    if level not in _LEVELS:
+        err.print(
+            f"{LOG_LEVEL} is not a level: use one of {', '.join(_LEVELS)}.", style="yellow", markup=False
+        )
+        return
+    package = logging.getLogger("lineage_bridge_dagster")
+    package.setLevel(level)
+    if not any(isinstance(handler, RichHandler) for handler in package.handlers):
+        package.addHandler(RichHandler(console=err, show_path=False, markup=False))
+
+
+def warn_of_unread_variables(variables: Mapping[str, str]) -> None:
+    """Print a warning for each variable with our prefix that nothing reads."""
+    if not any(name.startswith(PREFIX) for name in variables):
+        return
+    from lineage_bridge_dagster.config.unread_variables import unread_variables
+
+    for warning in unread_variables(variables):
+        err.print(f"Warning: {warning}", style="yellow", markup=False)
+
 
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 

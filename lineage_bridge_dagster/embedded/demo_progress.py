@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage_bridge_dagster.embedded.log_files import Tail
+from lineage_bridge_dagster.embedded.processes import Tail
 from lineage_bridge_dagster.text import ReportLine, plural
 
 #: Seconds between polls of the catalogs until a push begins. Each takes time of the machine, which is

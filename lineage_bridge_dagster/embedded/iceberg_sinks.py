@@ -22,7 +22,7 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.embedded.worker_process import Backoff
-from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
+from lineage_bridge_dagster.embedded.world.connectors import routes, topic_field
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
 from lineage_bridge_dagster.spark.decoding.decoder import decoder_for

@@ -31,6 +31,8 @@ from lineage_bridge_dagster.embedded.components import (
     WAREHOUSE_BUCKET,
     Component,
     NotReadyError,
+    StackError,
+    Starter,
     aws_component,
     broker_component,
     broker_name,
@@ -39,12 +41,11 @@ from lineage_bridge_dagster.embedded.components import (
     materializer_component,
 )
 from lineage_bridge_dagster.embedded.local_http import local_client
-from lineage_bridge_dagster.embedded.log_files import Tail
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.embedded.processes import Tail
 from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH, TABLEFLOW_PATH
-from lineage_bridge_dagster.embedded.starting import StackError, Starter
-from lineage_bridge_dagster.embedded.world.sinks import routes
+from lineage_bridge_dagster.embedded.world.connectors import routes
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars import class_archive
 from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE

@@ -1,22 +1,28 @@
-"""The sources of events that the settings name."""
+"""The sources of events that the settings name, and what they tell, read at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
+from lineage_bridge_dagster.event_sources.enrichment import fully_listed, is_only_told
 from lineage_bridge_dagster.event_sources.files import EventFiles
 from lineage_bridge_dagster.event_sources.s3 import EventObjects
-from lineage_bridge_dagster.event_sources.source import EventSource
+from lineage_bridge_dagster.event_sources.source import EventIntake, EventSource, EventSourceError
 from lineage_bridge_dagster.event_sources.topic import EventTopic, KafkaTopics
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.nodes import TopicNode
+from lineage_bridge_dagster.lineage.times import utc_now
+from lineage_bridge_dagster.openlineage.incoming.joining import DatasetJoin
+from lineage_bridge_dagster.openlineage.incoming.ledger import JobLedger
+from lineage_bridge_dagster.openlineage.incoming.merging import ToldJob, told_jobs
 from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
 
 if TYPE_CHECKING:
@@ -68,3 +74,31 @@ def _connect(settings: OpenLineageSettings, confluent: ConfluentSettings, graph:
 
 def _is_of(topic: TopicNode, cluster: str) -> bool:
     return bool(cluster and topic.bootstrap) and cluster in (topic.cluster_id, topic.cluster_name)
+
+
+class ToldBySources(NamedTuple):
+    """The jobs, and what could not be read or was refused."""
+
+    jobs: list[ToldJob]
+    problems: list[str]
+
+
+def read_told(
+    discovery: Discovery, sources: Iterable[EventSource], *, ports: Mapping[str, str]
+) -> ToldBySources:
+    """Read events, however old they are."""
+    ledgers: dict[str, JobLedger] = {}
+    problems: list[str] = []
+    for source in sources:
+        ledgers[source.name] = JobLedger(utc_now())
+        intake = EventIntake(ledgers[source.name])
+        try:
+            source.read(intake)
+        except EventSourceError as error:
+            problems.append(str(error))
+        problems += intake.refused
+        if more := intake.refused_count - len(intake.refused):
+            problems.append(f"{source.name}: {more} more events are refused")
+    nodes = (node for node in discovery.graph.nodes.values() if not is_only_told(node))
+    join = DatasetJoin(nodes, ports=ports, listed=fully_listed(discovery.coverage))
+    return ToldBySources(told_jobs(ledgers, join, dict.fromkeys(ledgers, "")), problems)

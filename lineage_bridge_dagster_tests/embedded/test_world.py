@@ -15,8 +15,8 @@ import pytest
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage, LocalBrokerError
 from lineage_bridge_dagster.embedded.world import actions
+from lineage_bridge_dagster.embedded.world.connectors import routes, topic_field
 from lineage_bridge_dagster.embedded.world.filling import fill, registry_client
-from lineage_bridge_dagster.embedded.world.sinks import routes, topic_field
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator

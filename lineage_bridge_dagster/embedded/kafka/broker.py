@@ -1,4 +1,4 @@
-"""How the emulator accesses the broker of a cluster, whose topics it lists; `client` connects to a real one."""
+"""How the emulator accesses the broker of a cluster, whose topics it lists; `client` asks a real one."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ import yaml
 
 from lineage_bridge_dagster.config.instance_templates import deployed
 from lineage_bridge_dagster.embedded import processes
+from lineage_bridge_dagster.embedded.components import StackError
 from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.production.postgres import PostgresServer
 from lineage_bridge_dagster.embedded.stack import Stack
-from lineage_bridge_dagster.embedded.starting import StackError
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.launcher.process import RunProcess
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lineage_bridge_dagster.embedded import processes
+from lineage_bridge_dagster.embedded.components import StackError
 from lineage_bridge_dagster.embedded.dagster_process import free_port
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST
-from lineage_bridge_dagster.embedded.starting import StackError
 from lineage_bridge_dagster.errors import ConfigurationError
 
 #: Where Debian's packages have the programs of each version.

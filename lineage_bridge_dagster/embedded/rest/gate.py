@@ -10,19 +10,20 @@ Two endpoints on one port:
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, parse_qsl, quote, unquote
 
+import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from lineage_bridge_dagster.embedded.rest.faults import SKEW, CatalogFaults, error
-from lineage_bridge_dagster.embedded.rest.forwarding import Forwarder
 from lineage_bridge_dagster.embedded.rest.names import (
     CLOCK_SKEW,
     EXPIRED_TOKEN,
@@ -32,7 +33,29 @@ from lineage_bridge_dagster.embedded.rest.names import (
 )
 from lineage_bridge_dagster.embedded.rest.oauth import TokenIssuer, TokenRejected, client_of
 from lineage_bridge_dagster.embedded.rest.sigv4 import SignatureRejected, SignedRequest, verify
-from lineage_bridge_dagster.embedded.rest.vending import with_credentials
+
+#: Headers that concern one connection only, or that the servlet must set itself.
+_NOT_PROXIED = frozenset({"host", "content-length", "connection", "transfer-encoding", "authorization"})
+
+
+class Forwarder:
+    """Sends requests on, without their credentials."""
+
+    def __init__(self) -> None:
+        self._client = httpx.AsyncClient(timeout=60, trust_env=False)
+
+    async def __call__(self, request: Request, url: str, body: bytes) -> Response:
+        headers = {name: value for name, value in request.headers.items() if name not in _NOT_PROXIED}
+        query = request.scope["query_string"].decode("ascii")
+        try:
+            answer = await self._client.request(
+                request.method, url + (f"?{query}" if query else ""), headers=headers, content=body
+            )
+        except httpx.HTTPError as cause:
+            return error(503, "ServiceUnavailableException", f"The catalog does not answer: {cause}")
+        media_type = answer.headers.get("content-type")
+        return Response(answer.content, answer.status_code, media_type=media_type)
+
 
 _TABLEFLOW = re.compile(r"/iceberg/catalog/organizations/([^/]+)/environments/([^/]+)(/v1/.*)")
 _READS = frozenset({"GET", "HEAD"})
@@ -178,3 +201,20 @@ async def _refused_name(request: Request) -> str:
     if len(created) > 1:
         return "Multi-level namespaces are not supported."
     return f"The name {wrong[0]} is invalid: lower-case letters, digits and underscores." if wrong else ""
+
+
+_TABLE = re.compile(r"/v1/(?:[^/]+/)?namespaces/[^/]+/tables/[^/]+")
+
+
+def with_credentials(request: Request, path: str, answer: Response, vended: Mapping[str, str]) -> Response:
+    """The answer, with properties for files if it is a table and the client asks for them.
+
+    Args:
+        path: Below the catalog's base URL.
+        vended: Properties of Iceberg's clients. Nothing for a bucket of the customer's own.
+    """
+    asked = "vended-credentials" in request.headers.get("x-iceberg-access-delegation", "")
+    if not vended or not asked or answer.status_code != 200 or not _TABLE.fullmatch(path):
+        return answer
+    table = json.loads(bytes(answer.body))
+    return JSONResponse({**table, "config": {**table.get("config", {}), **vended}})

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded.rest.faults import CatalogFault, CatalogFaults, error
-from lineage_bridge_dagster.embedded.rest.forwarding import Forwarder
+from lineage_bridge_dagster.embedded.rest.gate import Forwarder
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH
 
 

@@ -1,6 +1,6 @@
 """The sample platform of the embedded stack.
 
-One environment with two clusters in two regions. `topics`, `connectors`, `statements` and `ksqldb` define its
+One environment with two clusters in two regions. `topics`, `connectors` and `statements` define its
 contents; `seed` creates the topics, schemas and records on the brokers; `enable_tableflow`,
 `disable_tableflow` and `produce` change it afterwards.
 """
@@ -8,12 +8,6 @@ contents; `seed` creates the topics, schemas and records on the brokers; `enable
 from lineage_bridge_dagster.embedded.world.actions import disable_tableflow, enable_tableflow, produce
 from lineage_bridge_dagster.embedded.world.connectors import CONNECTORS, ICEBERG_SINK
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, StackRequestError, seed
-from lineage_bridge_dagster.embedded.world.ksqldb import (
-    KSQLDB_CLUSTERS,
-    KsqldbCluster,
-    SampleKsqlQuery,
-    SampleKsqlSource,
-)
 from lineage_bridge_dagster.embedded.world.model import (
     MANAGED_STORAGE,
     Cluster,
@@ -47,7 +41,13 @@ from lineage_bridge_dagster.embedded.world.places import (
     cluster,
     credentials_env,
 )
-from lineage_bridge_dagster.embedded.world.statements import STATEMENTS
+from lineage_bridge_dagster.embedded.world.statements import (
+    KSQLDB_CLUSTERS,
+    STATEMENTS,
+    KsqldbCluster,
+    SampleKsqlQuery,
+    SampleKsqlSource,
+)
 from lineage_bridge_dagster.embedded.world.topics import (
     GROUPS,
     TABLEFLOW_ERRORS,

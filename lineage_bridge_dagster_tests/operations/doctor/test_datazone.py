@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.operations.doctor import datazone
+from lineage_bridge_dagster.operations.doctor import openlineage
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
 from lineage_bridge_dagster_tests.datazone.service import DOMAIN, DataZoneService
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of, examine
@@ -38,11 +38,11 @@ def test_a_domain_that_refuses_us_is_found_without_a_post(
     service.errors["ListLineageEvents"] = errors
     with service.serve() as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL_DATAZONE", endpoint)
-        (found,) = examine(datazone.domain, context_of({**ON, **variables}))
+        (found,) = examine(openlineage.domain, context_of({**ON, **variables}))
     assert (found.status, remedy in found.remedy) == (status, True), found
     assert set(service.calls) == {"ListLineageEvents"}
 
 
 def test_nothing_is_asked_without_a_domain() -> None:
-    (found,) = examine(datazone.domain, context_of({}))
+    (found,) = examine(openlineage.domain, context_of({}))
     assert found.status is CheckStatus.SKIPPED
