@@ -247,7 +247,6 @@ Write = Callable[[T, R | None], TableResult]
 class TableRun:
     """One run over many tables.
 
-
     Attributes:
         results: by the table's node id, or by the name in a selection if there is no such table.
         total: how many tables there will be results of.

@@ -52,11 +52,10 @@ def doctor(
       lineage-bridge doctor --json | jq '.findings[] | select(.status == "failed")'
     """
     from lineage_bridge_dagster.lineage import graph_json
-    from lineage_bridge_dagster.operations.doctor.checks import all_checks, selected
+    from lineage_bridge_dagster.operations.doctor.checks import all_checks, run_checks, selected
     from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
     from lineage_bridge_dagster.operations.doctor.dagster_instance import stored_discovery
     from lineage_bridge_dagster.operations.doctor.finding import report, summary
-    from lineage_bridge_dagster.operations.doctor.runner import run_checks
 
     checks = selected(all_checks(), only)
     if list_only:

@@ -32,7 +32,7 @@ def collector_settings(config: Path | None) -> CollectorSettings | None:
 def for_collector(settings: CollectorSettings | None, given: dict[str, Any]) -> dict[str, Any]:
     """The options with what the collector uses as one of them, and its account and first region."""
     from lineage_bridge_dagster.config.value_types import split_names
-    from lineage_bridge_dagster.operations.iam.collector import CollectorScope
+    from lineage_bridge_dagster.operations.iam.scope import CollectorScope
 
     rest = {name: value for name, value in given.items() if name not in _OPTIONS}
     landing = settings.landing if settings else None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 
 import click
 
+from lineage_bridge_dagster.cli.dagster_home import dagster_home
 from lineage_bridge_dagster.cli.output import err
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.extras import needs
 
 
@@ -46,12 +46,7 @@ def metrics(host: str, port: int, once: bool, max_topics: int) -> None:
     from dagster import DagsterInstance
     from prometheus_client import generate_latest
 
-    if not os.environ.get("DAGSTER_HOME"):
-        raise ConfigurationError(
-            "DAGSTER_HOME is not set, so there is no Dagster instance to measure.",
-            hint="Set it to the folder with the dagster.yaml of the daemon.",
-        )
-    with DagsterInstance.get() as instance:
+    with DagsterInstance.from_config(str(dagster_home())) as instance:
         collector = InstanceCollector(instance, max_topics)
         if once:
             try:

@@ -79,7 +79,7 @@ def s3tables(
     from lineage_bridge_dagster.operations.setup import run
     from lineage_bridge_dagster.operations.setup.aws import Aws
     from lineage_bridge_dagster.operations.setup.plan import plan
-    from lineage_bridge_dagster.operations.setup.record import Record
+    from lineage_bridge_dagster.operations.setup.run import Record
     from lineage_bridge_dagster.operations.setup.target import Target
     from lineage_bridge_dagster.settings import Settings
 

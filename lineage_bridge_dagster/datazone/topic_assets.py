@@ -27,7 +27,6 @@ _MAX_NAME, _MAX_IDENTIFIER = 256, 600
 class TopicAssets:
     """Creates an asset for each topic that has none. Assets are never changed or removed.
 
-
     Raises:
         ConfigurationError: No project is set.
     """

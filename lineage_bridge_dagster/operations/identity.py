@@ -149,7 +149,6 @@ def identity_of(
 def caller_of(settings: AwsSettings, sts: Any = None) -> Caller:
     """Ask STS who the caller is. It needs no permission.
 
-
     Raises:
         ConfigurationError: no region, an unknown profile, or no credentials to assume a role with.
         ClientError: AWS did not accept the credentials; the error is botocore's.

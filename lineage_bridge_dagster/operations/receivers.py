@@ -22,7 +22,6 @@ def end_runs(component: str, *, dry_run: bool = False) -> EmissionReport | None:
 
     Which they are, the Dagster instance of `DAGSTER_HOME` keeps.
 
-
     Returns:
         What became of them; None if no receiver is configured.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.java_errors import java_classes, root_cause
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.graph_json import dump, dumps, load, loads
-from lineage_bridge_dagster.lineage.graph_lines import OtherFormError, read_lines
+from lineage_bridge_dagster.lineage.graph_json import OtherFormError, dump, dumps, load, loads, read_lines
 from lineage_bridge_dagster.lineage.graph_records import edge_record, node_record
 from lineage_bridge_dagster.lineage.model import Edge, Graph, Node
 from lineage_bridge_dagster_tests.lineage.graphs import same, shop, shop_discovery

@@ -7,13 +7,13 @@ writable field unchanged, and refuses a table with fields that a write might los
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_bridge_dagster.catalogs.glue.fields import READ_ONLY_FIELDS, is_set, writable_fields
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
-from lineage_bridge_dagster.catalogs.glue.request_size import TooLarge, fitting
 from lineage_bridge_dagster.catalogs.plans import Hold, NoChange, NoWrite, Refuse, TableRevision
 from lineage_bridge_dagster.lineage.description import join_description, split_description
 from lineage_bridge_dagster.lineage.documents import (
@@ -193,3 +193,74 @@ def _over_limit(parameters: Mapping[str, str]) -> str | None:
         if (size := len(value.encode())) > MAX_VALUE_BYTES:
             return f"the parameter {key} would be {size:,} bytes, over Glue's limit of {MAX_VALUE_BYTES:,}"
     return None
+
+
+#: What is in a request beside the `TableInput` (names of catalog and database, version), and our keys about
+#: the push.
+_ENVELOPE_BYTES = 2_048
+#: The fractions of our parameters that are tried in turn. They are few and far apart, so that a new column of
+#: a few bytes does not make every push write shorter lineage.
+_DIVISORS = (1, 2, 4, 8, 16, 32, 64, 256)
+
+
+def fitting(
+    document: LineageDocument, table: Mapping[str, Any], description: str, limit: int
+) -> LineageDocument | TooLarge:
+    """The document with parameters that fit into a request beside what others own.
+
+    Glue limits a request as a whole (`Payload size of request exceeded limit`), but AWS documents the limits
+    of single fields only. So the bound is a setting, `push.max_request_bytes`, by default the size of the
+    largest parameter value. A request may be as large as one that writes the table as it is: Glue took that.
+
+    Args:
+        table: the writable fields of the table as it is.
+        limit: bytes that a request may have.
+    """
+    current = request_bytes(table)
+    # An upper bound that is cheap, and enough for most tables.
+    if current + _json_bytes(document.parameters) + _json_bytes(description) <= limit:
+        return document
+    foreign = {k: v for k, v in table.get("Parameters", {}).items() if not k.startswith(PREFIX)}
+    others = request_bytes({**table, "Parameters": foreign, "Description": description})
+    for divisor in _DIVISORS:
+        shorter = document.shorter(divisor)
+        size = others + _json_bytes(shorter.parameters)
+        if size <= max(limit, current):
+            return shorter
+    return TooLarge(size, others, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class TooLarge:
+    """A request that is too large even with the shortest chain, in bytes; `others` are what others own."""
+
+    size: int
+    others: int
+    limit: int
+
+    @property
+    def reason(self) -> str:
+        return (
+            f"the request would have {self.size:,} bytes, {self.others:,} of them the table's own columns, "
+            f"parameters and description; Glue limits a request as a whole, here taken to be {self.limit:,}"
+        )
+
+    @property
+    def hint(self) -> str:
+        return (
+            "Shorten comments and parameters of the table and its columns, or drop columns. AWS does not "
+            "document the limit: if Glue takes larger requests, raise LINEAGE_BRIDGE_PUSH_MAX_REQUEST_BYTES."
+        )
+
+
+def request_bytes(table_input: Mapping[str, Any]) -> int:
+    """The bytes of a request with this `TableInput`, in which botocore escapes what is not ASCII.
+
+    >>> request_bytes({"Name": "\u6ce8"}) - request_bytes({"Name": ""})
+    6
+    """
+    return _json_bytes(table_input) + _ENVELOPE_BYTES
+
+
+def _json_bytes(value: object) -> int:
+    return len(json.dumps(value, default=str))

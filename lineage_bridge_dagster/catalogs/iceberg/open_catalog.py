@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TABLEFLOW

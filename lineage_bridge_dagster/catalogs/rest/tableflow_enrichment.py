@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
-from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
 from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, read_tables
 from lineage_bridge_dagster.catalogs.rest.enrichment import facts_of, report_of, table_node, unread
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings

@@ -25,9 +25,8 @@ from lineage_bridge_dagster.lineage.nodes.process import (
     ProcessNode,
     StatementNode,
 )
-from lineage_bridge_dagster.lineage.nodes.schema import SchemaNode
 from lineage_bridge_dagster.lineage.nodes.tableflow_table import TableflowNode
-from lineage_bridge_dagster.lineage.nodes.topic import TopicNode
+from lineage_bridge_dagster.lineage.nodes.topic import SchemaNode, TopicNode
 from lineage_bridge_dagster.lineage.nodes.values import (
     CatalogIntegrationState,
     CatalogSync,

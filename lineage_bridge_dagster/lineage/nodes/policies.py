@@ -17,9 +17,8 @@ from lineage_bridge_dagster.lineage.nodes.catalog_table import (
 from lineage_bridge_dagster.lineage.nodes.node import Node, OtherNode
 from lineage_bridge_dagster.lineage.nodes.outside import ConsumerGroupNode, DatasetNode
 from lineage_bridge_dagster.lineage.nodes.process import ConnectorNode, ExternalJobNode, FlinkNode, KsqlNode
-from lineage_bridge_dagster.lineage.nodes.schema import SchemaNode
 from lineage_bridge_dagster.lineage.nodes.tableflow_table import TableflowNode
-from lineage_bridge_dagster.lineage.nodes.topic import TopicNode
+from lineage_bridge_dagster.lineage.nodes.topic import SchemaNode, TopicNode
 
 #: Every kind of node.
 KINDS: tuple[type[Node], ...] = (

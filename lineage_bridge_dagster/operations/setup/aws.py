@@ -11,8 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lineage_bridge_dagster.config.aws import aws_session, client_config
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.operations.setup.actions import Call
-from lineage_bridge_dagster.operations.setup.plan import AccountState, resource_of
+from lineage_bridge_dagster.operations.setup.plan import AccountState, Call, resource_of
 from lineage_bridge_dagster.operations.setup.target import Target
 
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "ForbiddenException", "UnauthorizedException"})

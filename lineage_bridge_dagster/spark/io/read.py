@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.iceberg.catalog_errors import hint_of
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import is_one_catalog
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings

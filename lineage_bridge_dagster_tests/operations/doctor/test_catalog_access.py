@@ -123,8 +123,8 @@ def test_a_mistake_in_the_settings_says_what_to_write(
 
 def catalog_access_or_error(context: Context) -> list[Result]:
     """What the runner reports: settings that cannot be read are a finding, too."""
+    from lineage_bridge_dagster.operations.doctor.checks import run_checks
     from lineage_bridge_dagster.operations.doctor.finding import Check
-    from lineage_bridge_dagster.operations.doctor.runner import run_checks
 
     found = run_checks([Check("catalogs.reach", "", catalog_access.reach)], context)
     return [Result(one.status, one.tried, one.result, one.remedy) for one in found]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.operations.doctor.checks import run_checks
 from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
-from lineage_bridge_dagster.operations.doctor.runner import run_checks
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
 

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.operations.doctor.checks import run_checks
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Check, CheckStatus, Result, ok, report
-from lineage_bridge_dagster.operations.doctor.runner import run_checks
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
 
 

@@ -13,7 +13,7 @@ from lineage_bridge_dagster.operations.setup import aws as setup_aws
 from lineage_bridge_dagster.operations.setup import run
 from lineage_bridge_dagster.operations.setup.aws import Aws
 from lineage_bridge_dagster.operations.setup.plan import plan
-from lineage_bridge_dagster.operations.setup.record import Record
+from lineage_bridge_dagster.operations.setup.run import Record
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
     caller,
     context_of,

@@ -12,10 +12,9 @@ import yaml
 from cfnlint.api import lint_all
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.operations.iam.collector import CollectorScope
 from lineage_bridge_dagster.operations.iam.purposes import Purpose, statements
 from lineage_bridge_dagster.operations.iam.render import to_cloudformation, to_terraform
-from lineage_bridge_dagster.operations.iam.scope import placeholders
+from lineage_bridge_dagster.operations.iam.scope import CollectorScope, placeholders
 from lineage_bridge_dagster.operations.iam.statements import policy
 from lineage_bridge_dagster.operations.iam.trust import Trust
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog

@@ -12,8 +12,7 @@ from lineage_bridge_dagster.operations.setup import aws as aws_module
 from lineage_bridge_dagster.operations.setup import run
 from lineage_bridge_dagster.operations.setup.aws import Aws
 from lineage_bridge_dagster.operations.setup.plan import Step, plan
-from lineage_bridge_dagster.operations.setup.record import Record
-from lineage_bridge_dagster.operations.setup.run import Outcome
+from lineage_bridge_dagster.operations.setup.run import Outcome, Record
 from lineage_bridge_dagster.operations.setup.target import Target
 from lineage_bridge_dagster_tests.operations.setup.fake_aws import FakeAws
 from lineage_bridge_dagster_tests.operations.setup.targets import target

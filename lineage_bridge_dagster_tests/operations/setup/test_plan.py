@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.operations.setup.actions import Call, SetExternalAccess, action_from_json
-from lineage_bridge_dagster.operations.setup.plan import AccountState, ForeignCatalogError, Step, plan
+from lineage_bridge_dagster.operations.setup.plan import (
+    AccountState,
+    Call,
+    ForeignCatalogError,
+    SetExternalAccess,
+    Step,
+    action_from_json,
+    plan,
+)
 from lineage_bridge_dagster_tests.operations.setup.targets import CATALOG, PRINCIPAL, target
 
 BUCKETS = "arn:aws:s3tables:us-east-1:111122223333:bucket/*"

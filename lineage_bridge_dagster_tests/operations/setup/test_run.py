@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.setup.aws import SetupError
-from lineage_bridge_dagster.operations.setup.record import Record
+from lineage_bridge_dagster.operations.setup.run import Record
 from lineage_bridge_dagster_tests.operations.setup.conftest import Setup
 from lineage_bridge_dagster_tests.operations.setup.fake_aws import ACCOUNT, FakeAws, Refused
 from lineage_bridge_dagster_tests.operations.setup.targets import CATALOG, PRINCIPAL, target
