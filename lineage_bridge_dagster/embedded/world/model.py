@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Returns the key and Avro value of a topic's i-th record. Deterministic for a seeded generator.
-RecordFactory = Callable[[int, random.Random], tuple[str, dict[str, Any]]]
+from lineage_bridge_dagster.embedded.world.records import SampleRecords
 
 #: The kind of Confluent's own storage.
 MANAGED_STORAGE = "Managed"
@@ -43,16 +42,15 @@ class Cluster:
 class Topic:
     """One topic with its initial number of records.
 
-    `schema` and `make` are None for a topic without sample records, such as a dead letter queue. `managed` is
-    for a topic with Tableflow whose table is in Confluent's own storage, which no Glue catalog gets.
+    `sample` is None for a topic without sample records, such as a dead letter queue. `managed` is for a topic
+    with Tableflow whose table is in Confluent's own storage, which no Glue catalog gets.
     """
 
     cluster: str
     name: str
     partitions: int
     records: int = 0
-    schema: Mapping[str, Any] | None = None
-    make: RecordFactory | None = None
+    sample: SampleRecords | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
     tableflow: bool = False
     managed: bool = False
@@ -66,6 +64,11 @@ class Topic:
         return f"{self.name}-value"
 
     @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The Avro schema of the values."""
+        return self.sample.schema if self.sample else None
+
+    @property
     def schema_text(self) -> str:
         return json.dumps(self.schema, separators=(",", ":"))
 
@@ -75,10 +78,10 @@ class Topic:
         Raises:
             ValueError: the topic has no sample records.
         """
-        if self.make is None:
+        if self.sample is None:
             raise ValueError(f"{self.name} has no sample records")
         rng = random.Random(f"{self.cluster}/{self.name}/{index}")  # noqa: S311 - sample data, no secret
-        key, value = self.make(index, rng)
+        key, value = self.sample.make(index, rng)
         return key.encode(), value
 
 

@@ -1,6 +1,6 @@
-"""Avro schemas of the sample topics, and functions that create their records.
+"""The records of the sample topics: of each column its Avro type, and how its values are made.
 
-Each function is deterministic for a record's index and seeded generator, so that seeding can resume after an
+Values are deterministic for a record's index and seeded generator, so that seeding can resume after an
 interruption and every machine has the same data. Event times increase from a fixed date.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,415 +17,353 @@ from typing import Any
 EPOCH = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
 COUNTRIES = ("US", "CA", "MX", "BR")
 EU_COUNTRIES = ("DE", "FR", "ES", "NL", "PL")
-SEGMENTS = ("NEW", "REGULAR", "LOYAL", "VIP")
 STATUSES = ("PLACED", "PAID", "SHIPPED", "DELIVERED", "CANCELLED")
 PAGES = ("/", "/search", "/product", "/basket", "/checkout", "/orders")
+DEVICES = ("DESKTOP", "MOBILE", "TABLET")
+METHODS = ("CARD", "SEPA", "INVOICE")
 FIRST_NAMES = ("Ada", "Grace", "Zoë", "Iñaki", "Søren", "Mária", "Noor", "Łukasz", "Chen", "Amara")
 LAST_NAMES = ("Okafor", "Lindqvist", "García", "Müller", "Novák", "Haddad", "Silva", "Kim")
 
-
 #: An Avro schema, or a record's value.
 Avro = dict[str, Any]
+
+#: Makes a value for the index of its record.
+Make = Callable[[int, random.Random], Any]
+
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+UUID = {"type": "string", "logicalType": "uuid"}
+
+
+@dataclass(frozen=True, slots=True)
+class SampleColumn:
+    """A field of an Avro record, and how its values are made."""
+
+    field: Avro
+    make: Make
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecords:
+    """The records of a topic.
+
+    Attributes:
+        schema: The Avro schema of their values.
+        key: The fields whose values are the key, with hyphens between them.
+        makes: How the value of each field is made.
+    """
+
+    schema: Avro
+    key: Sequence[str]
+    makes: Mapping[str, Make]
+
+    def make(self, index: int, rng: random.Random) -> tuple[str, Avro]:
+        """The key and the value of the record of this index."""
+        row = {name: make(index, rng) for name, make in self.makes.items()}
+        return "-".join(str(row[name]) for name in self.key), row
+
+    def but(self, **makes: Make) -> SampleRecords:
+        """The same records, with other values of some fields."""
+        return SampleRecords(self.schema, self.key, {**self.makes, **makes})
+
+
+def _records(
+    name: str, doc: str, key: str, *columns: SampleColumn, namespace: str = "com.example.retail"
+) -> SampleRecords:
+    schema = _record(name, doc, *(column.field for column in columns), namespace=namespace)
+    makes = {column.field["name"]: column.make for column in columns}
+    return SampleRecords(schema, key.split(), makes)
 
 
 def _record(name: str, doc: str, *fields: Avro, namespace: str = "com.example.retail") -> Avro:
     return {"type": "record", "name": name, "namespace": namespace, "doc": doc, "fields": list(fields)}
 
 
-def _field(name: str, kind: Any, doc: str = "", **more: Any) -> Avro:
-    return {"name": name, "type": kind, **({"doc": doc} if doc else {}), **more}
+def _field(name: str, kind: Any, doc: str = "") -> Avro:
+    default = {"default": None} if isinstance(kind, list) else {}
+    return {"name": name, "type": kind, **({"doc": doc} if doc else {}), **default}
 
 
-def _optional(name: str, kind: Any, doc: str = "") -> Avro:
-    return _field(name, ["null", kind], doc, default=None)
+def _column(name: str, kind: Any, make: Make, doc: str = "") -> SampleColumn:
+    return SampleColumn(_field(name, kind, doc), make)
 
 
-def _money(precision: int = 10) -> Avro:
+def _optional(kind: Any) -> list[Any]:
+    return ["null", kind]
+
+
+def _decimal(precision: int = 10) -> Avro:
     return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": 2}
 
 
-MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
-DATE = {"type": "int", "logicalType": "date"}
-UUID = {"type": "string", "logicalType": "uuid"}
+def _enum(name: str, symbols: Sequence[str]) -> Avro:
+    return {"type": "enum", "name": name, "symbols": list(symbols)}
 
 
-def _change_fields() -> tuple[Avro, ...]:
-    """Return the fields that Debezium's ExtractNewRecordState adds to a flattened row."""
-    return (
-        _optional("__op", "string", "c, u, d or r (snapshot)"),
-        _optional(
-            "__source_ts_ms", "long", "Commit time in the source database, in milliseconds since the epoch"
-        ),
-        _optional("__deleted", "string", "'true' on a deletion"),
-    )
+def _array(items: Any) -> Avro:
+    return {"type": "array", "items": items}
 
 
-def _change(index: int, when: datetime) -> Avro:
-    return {
-        "__op": "r" if index < 100 else "c",
-        "__source_ts_ms": int(when.timestamp() * 1000),
-        "__deleted": "false",
-    }
+def _from(first: int, step: int = 1) -> Make:
+    return lambda index, _: first + step * index
 
 
-def _money_of(rng: random.Random, low: int, high: int) -> Decimal:
-    return Decimal(rng.randrange(low * 100, high * 100)) / 100
+def _between(start: int, stop: int) -> Make:
+    return lambda _, rng: rng.randrange(start, stop)
 
 
-def _uuid_of(rng: random.Random) -> uuid.UUID:
+def _one_of(options: Sequence[Any]) -> Make:
+    return lambda _, rng: rng.choice(options)
+
+
+def _amount(low: int, high: int) -> Make:
+    return lambda _, rng: Decimal(rng.randrange(low * 100, high * 100)) / 100
+
+
+def _after(**step: float) -> Make:
+    return lambda index, _: EPOCH + timedelta(**step) * index
+
+
+def _uuid(_: int, rng: random.Random) -> uuid.UUID:
     return uuid.UUID(int=rng.getrandbits(128), version=4)
 
 
-def _name_of(rng: random.Random) -> str:
+def _name(_: int, rng: random.Random) -> str:
     return f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"
 
 
-CUSTOMER_ROW = _record(
+def _changes(seconds: int) -> tuple[SampleColumn, ...]:
+    """The columns that Debezium's ExtractNewRecordState adds to a flattened row."""
+    commit = "Commit time in the source database, in milliseconds since the epoch"
+    at = _after(seconds=seconds)
+    return (
+        _column("__op", _optional("string"), lambda n, _: "r" if n < 100 else "c", "c, u, d or r (snapshot)"),
+        _column(
+            "__source_ts_ms", _optional("long"), lambda n, rng: int(at(n, rng).timestamp() * 1000), commit
+        ),
+        _column("__deleted", _optional("string"), lambda *_: "false", "'true' on a deletion"),
+    )
+
+
+CUSTOMER_ROWS = _records(
     "Value",
     "A row of shop.public.customers",
-    _field("id", "long", "Primary key"),
-    _field("name", "string", "Full name"),
-    _optional("email", "string", "Null after the customer's erasure request"),
-    _field("country", "string", "ISO 3166-1 alpha-2"),
-    _field("segment", "string"),
-    _field("born_on", DATE),
-    _field("created_at", MILLIS),
-    *_change_fields(),
+    "id",
+    _column("id", "long", _from(1), "Primary key"),
+    _column("name", "string", _name, "Full name"),
+    _column(
+        "email",
+        _optional("string"),
+        lambda n, _: None if n % 40 == 7 else f"customer{1 + n}@mail.example",
+        "Null after the customer's erasure request",
+    ),
+    _column("country", "string", _one_of(COUNTRIES + EU_COUNTRIES), "ISO 3166-1 alpha-2"),
+    _column("segment", "string", _one_of(("NEW", "REGULAR", "LOYAL", "VIP"))),
+    _column(
+        "born_on",
+        {"type": "int", "logicalType": "date"},
+        lambda _, rng: date(1950, 1, 1) + timedelta(days=rng.randrange(20000)),
+    ),
+    _column("created_at", MILLIS, _after(seconds=30)),
+    *_changes(30),
     namespace="shop.public.customers",
 )
 
-
-def customer_row(index: int, rng: random.Random) -> tuple[str, Avro]:
-    when = EPOCH + timedelta(seconds=30 * index)
-    row = {
-        "id": 1 + index,
-        "name": _name_of(rng),
-        "email": None if index % 40 == 7 else f"customer{1 + index}@mail.example",
-        "country": rng.choice(COUNTRIES + EU_COUNTRIES),
-        "segment": rng.choice(SEGMENTS),
-        "born_on": date(1950, 1, 1) + timedelta(days=rng.randrange(20000)),
-        "created_at": when,
-        **_change(index, when),
-    }
-    return str(row["id"]), row
-
-
-ORDER_ROW = _record(
+ORDER_ROWS = _records(
     "Value",
     "A row of shop.public.orders",
-    _field("id", "long", "Primary key"),
-    _field("customer_id", "long", "shop.public.customers.id"),
-    _field("status", "string", "PLACED, PAID, SHIPPED, DELIVERED or CANCELLED"),
-    _field("total", _money(), "Gross, in currency"),
-    _field("currency", "string", "ISO 4217"),
-    _field("ordered_at", MILLIS),
-    *_change_fields(),
+    "id",
+    _column("id", "long", _from(1000), "Primary key"),
+    _column("customer_id", "long", _between(1, 601), "shop.public.customers.id"),
+    _column("status", "string", _one_of(STATUSES), "PLACED, PAID, SHIPPED, DELIVERED or CANCELLED"),
+    _column("total", _decimal(), _amount(5, 900), "Gross, in currency"),
+    _column("currency", "string", lambda *_: "USD", "ISO 4217"),
+    _column("ordered_at", MILLIS, _after(seconds=7)),
+    *_changes(7),
     namespace="shop.public.orders",
 )
 
-
-def order_row(index: int, rng: random.Random) -> tuple[str, Avro]:
-    when = EPOCH + timedelta(seconds=7 * index)
-    row = {
-        "id": 1000 + index,
-        "customer_id": 1 + rng.randrange(600),
-        "status": rng.choice(STATUSES),
-        "total": _money_of(rng, 5, 900),
-        "currency": "USD",
-        "ordered_at": when,
-        **_change(index, when),
-    }
-    return str(row["id"]), row
-
-
-ITEM_ROW = _record(
+ITEM_ROWS = _records(
     "Value",
     "A row of shop.public.order_items",
-    _field("order_id", "long", "shop.public.orders.id"),
-    _field("line", "int", "Counted from 1 within the order"),
-    _field("sku", "string"),
-    _field("quantity", "int"),
-    _field("unit_price", _money()),
-    *_change_fields(),
+    "order_id line",
+    _column("order_id", "long", lambda n, _: 1000 + n // 2, "shop.public.orders.id"),
+    _column("line", "int", lambda n, _: 1 + n % 2, "Counted from 1 within the order"),
+    _column("sku", "string", lambda _, rng: f"SKU-{rng.randrange(300):04d}"),
+    _column("quantity", "int", _between(1, 5)),
+    _column("unit_price", _decimal(), _amount(2, 200)),
+    *_changes(4),
     namespace="shop.public.order_items",
 )
 
-
-def item_row(index: int, rng: random.Random) -> tuple[str, Avro]:
-    order, line = 1000 + index // 2, 1 + index % 2
-    row = {
-        "order_id": order,
-        "line": line,
-        "sku": f"SKU-{rng.randrange(300):04d}",
-        "quantity": rng.randrange(1, 5),
-        "unit_price": _money_of(rng, 2, 200),
-        **_change(index, EPOCH + timedelta(seconds=4 * index)),
-    }
-    return f"{order}-{line}", row
-
-
-PRODUCT = _record(
+PRODUCTS = _records(
     "products",
     "A row of inventory.public.products",
-    _field("sku", "string", "Primary key"),
-    _field("title", "string"),
-    _field("price", _money()),
-    _field("stock", "int", "Units in stock"),
-    _optional("weight_kg", "double"),
-    _field("updated_at", MILLIS),
+    "sku",
+    _column("sku", "string", lambda n, _: f"SKU-{n:04d}", "Primary key"),
+    _column("title", "string", lambda n, rng: f"Product {n} – {rng.choice(('small', 'medium', 'large'))}"),
+    _column("price", _decimal(), _amount(2, 200)),
+    _column("stock", "int", _between(0, 500), "Units in stock"),
+    _column(
+        "weight_kg",
+        _optional("double"),
+        lambda n, rng: None if n % 9 == 0 else round(rng.uniform(0.1, 20), 2),
+    ),
+    _column("updated_at", MILLIS, _after(minutes=1)),
     namespace="inventory",
 )
 
 
-def product(index: int, rng: random.Random) -> tuple[str, Avro]:
-    sku = f"SKU-{index:04d}"
-    return sku, {
-        "sku": sku,
-        "title": f"Product {index} – {rng.choice(('small', 'medium', 'large'))}",
-        "price": _money_of(rng, 2, 200),
-        "stock": rng.randrange(500),
-        "weight_kg": None if index % 9 == 0 else round(rng.uniform(0.1, 20), 2),
-        "updated_at": EPOCH + timedelta(minutes=index),
-    }
+def _page(_: int, rng: random.Random) -> Avro:
+    referrers = (None, "https://search.example/", "https://news.example/")
+    return {"path": rng.choice(PAGES), "referrer": rng.choice(referrers)}
 
 
-CLICK = _record(
+CLICKS = _records(
     "Click",
     "A page view in the web shop",
-    _field("event_id", UUID),
-    _field("user_id", "long", "0 for a visitor who is not signed in"),
-    _field(
+    "user_id",
+    _column("event_id", UUID, _uuid),
+    _column(
+        "user_id",
+        "long",
+        lambda _, rng: 0 if rng.random() < 0.3 else rng.randrange(1, 601),
+        "0 for a visitor who is not signed in",
+    ),
+    _column(
         "page",
-        _record("Page", "The requested page", _field("path", "string"), _optional("referrer", "string")),
+        _record(
+            "Page", "The requested page", _field("path", "string"), _field("referrer", _optional("string"))
+        ),
+        _page,
     ),
-    _field(
-        "device",
-        {"type": "enum", "name": "Device", "symbols": ["DESKTOP", "MOBILE", "TABLET"]},
+    _column("device", _enum("Device", DEVICES), _one_of(DEVICES)),
+    _column(
+        "tags",
+        {"type": "map", "values": "string"},
+        lambda n, rng: {"campaign": f"c{rng.randrange(5)}"} if n % 3 == 0 else {},
+        "Campaign and experiment",
     ),
-    _field("tags", {"type": "map", "values": "string"}, "Campaign and experiment"),
-    _field("duration_ms", "int", "Time until the next page view, in milliseconds"),
-    _field("occurred_at", MILLIS),
+    _column("duration_ms", "int", _between(200, 90_000), "Time until the next page view, in milliseconds"),
+    _column("occurred_at", MILLIS, _after(seconds=2)),
 )
 
+#: Those that pass the filter of the ksqlDB query CSAS_CHECKOUT_CLICKS_3.
+CHECKOUT_CLICKS = CLICKS.but(page=lambda n, rng: {**_page(n, rng), "path": "/checkout"})
 
-def click(index: int, rng: random.Random) -> tuple[str, Avro]:
-    user = 0 if rng.random() < 0.3 else 1 + rng.randrange(600)
-    row = {
-        "event_id": _uuid_of(rng),
-        "user_id": user,
-        "page": {
-            "path": rng.choice(PAGES),
-            "referrer": rng.choice((None, "https://search.example/", "https://news.example/")),
-        },
-        "device": rng.choice(("DESKTOP", "MOBILE", "TABLET")),
-        "tags": {"campaign": f"c{rng.randrange(5)}"} if index % 3 == 0 else {},
-        "duration_ms": rng.randrange(200, 90_000),
-        "occurred_at": EPOCH + timedelta(seconds=2 * index),
-    }
-    return str(user), row
-
-
-def checkout_click(index: int, rng: random.Random) -> tuple[str, Avro]:
-    """Return a click that passes the filter of the ksqlDB query CSAS_CHECKOUT_CLICKS_3."""
-    key, row = click(index, rng)
-    return key, {**row, "page": {**row["page"], "path": "/checkout"}}
-
-
-ORDER = _record(
+US_ORDERS = _records(
     "Order",
     "An order in the company-wide format, which is the same in every region",
-    _field("order_id", "long"),
-    _field("customer_id", "long"),
-    _optional("customer_name", "string"),
-    _field("country", "string", "ISO 3166-1 alpha-2 of the customer"),
-    _field("status", "string"),
-    _field("lines", "int", "Number of lines"),
-    _field("total", _money(), "Gross, in currency"),
-    _field("currency", "string"),
-    _field("ordered_at", MILLIS),
+    "order_id",
+    _column("order_id", "long", _from(1000)),
+    _column("customer_id", "long", _between(1, 601)),
+    _column("customer_name", _optional("string"), lambda n, rng: None if n % 25 == 3 else _name(n, rng)),
+    _column("country", "string", _one_of(COUNTRIES), "ISO 3166-1 alpha-2 of the customer"),
+    _column("status", "string", _one_of(STATUSES)),
+    _column("lines", "int", _between(1, 6), "Number of lines"),
+    _column("total", _decimal(), _amount(5, 900), "Gross, in currency"),
+    _column("currency", "string", lambda *_: "USD"),
+    _column("ordered_at", MILLIS, _after(seconds=7)),
 )
+EU_ORDERS = US_ORDERS.but(order_id=_from(500_000), country=_one_of(EU_COUNTRIES), currency=lambda *_: "EUR")
 
-
-def _order(index: int, rng: random.Random, countries: tuple[str, ...], currency: str, first: int) -> Avro:
-    return {
-        "order_id": first + index,
-        "customer_id": 1 + rng.randrange(600),
-        "customer_name": None if index % 25 == 3 else _name_of(rng),
-        "country": rng.choice(countries),
-        "status": rng.choice(STATUSES),
-        "lines": rng.randrange(1, 6),
-        "total": _money_of(rng, 5, 900),
-        "currency": currency,
-        "ordered_at": EPOCH + timedelta(seconds=7 * index),
-    }
-
-
-def order_us(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = _order(index, rng, COUNTRIES, "USD", 1000)
-    return str(row["order_id"]), row
-
-
-def order_eu(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = _order(index, rng, EU_COUNTRIES, "EUR", 500_000)
-    return str(row["order_id"]), row
-
-
-PAID_ORDER = _record(
+PAID_ORDERS = _records(
     "PaidOrder",
     "A paid order, in the shape that the first generation of consumers expects",
-    _field("order_id", "long"),
-    _field("amount", _money()),
-    _field("paid_at", MILLIS),
+    "order_id",
+    _column("order_id", "long", _from(1000, 3)),
+    _column("amount", _decimal(), _amount(5, 900)),
+    _column("paid_at", MILLIS, _after(seconds=21)),
 )
 
 
-def paid_order(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = {
-        "order_id": 1000 + 3 * index,
-        "amount": _money_of(rng, 5, 900),
-        "paid_at": EPOCH + timedelta(seconds=21 * index),
-    }
-    return str(row["order_id"]), row
+def _revenue(countries: Sequence[str]) -> SampleRecords:
+    def window(hours: int) -> Make:
+        return lambda index, _: EPOCH + timedelta(hours=index // len(countries) + hours)
+
+    return _records(
+        "Revenue",
+        "Revenue of one country in one window",
+        "country",
+        _column("window_start", MILLIS, window(0)),
+        _column("window_end", MILLIS, window(1)),
+        _column("country", "string", lambda index, _: countries[index % len(countries)]),
+        _column("orders", "long", _between(1, 400), "Number of orders"),
+        _column("revenue", _decimal(16), _amount(100, 90_000)),
+    )
 
 
-REVENUE = _record(
-    "Revenue",
-    "Revenue of one country in one window",
-    _field("window_start", MILLIS),
-    _field("window_end", MILLIS),
-    _field("country", "string"),
-    _field("orders", "long", "Number of orders"),
-    _field("revenue", _money(16)),
-)
+REVENUE_BY_COUNTRY, REVENUE_GLOBAL = _revenue(COUNTRIES), _revenue(COUNTRIES + EU_COUNTRIES)
 
 
-def _revenue(index: int, rng: random.Random, countries: tuple[str, ...]) -> tuple[str, Avro]:
-    start = EPOCH + timedelta(hours=index // len(countries))
-    country = countries[index % len(countries)]
-    return country, {
-        "window_start": start,
-        "window_end": start + timedelta(hours=1),
-        "country": country,
-        "orders": rng.randrange(1, 400),
-        "revenue": _money_of(rng, 100, 90_000),
-    }
+def _visited(_: int, rng: random.Random) -> list[Avro]:
+    return [{"path": p, "views": rng.randrange(1, 6)} for p in PAGES[: 1 + rng.randrange(len(PAGES))]]
 
 
-def revenue_by_country(index: int, rng: random.Random) -> tuple[str, Avro]:
-    return _revenue(index, rng, COUNTRIES)
-
-
-def revenue_global(index: int, rng: random.Random) -> tuple[str, Avro]:
-    return _revenue(index, rng, COUNTRIES + EU_COUNTRIES)
-
-
-SESSION = _record(
+SESSIONS = _records(
     "Session",
     "A visit with its page views",
-    _field("session_id", UUID),
-    _field("user_id", "long"),
-    _optional("country", "string"),
-    _field(
+    "session_id",
+    _column("session_id", UUID, _uuid),
+    _column("user_id", "long", _between(1, 601)),
+    _column("country", _optional("string"), _one_of((None, *COUNTRIES))),
+    _column(
         "pages",
-        {
-            "type": "array",
-            "items": _record(
-                "PageView", "A page within a session", _field("path", "string"), _field("views", "int")
-            ),
-        },
+        _array(
+            _record("PageView", "A page within a session", _field("path", "string"), _field("views", "int"))
+        ),
+        _visited,
     ),
-    _field("started_at", MILLIS),
-    _field("duration_ms", "long"),
+    _column("started_at", MILLIS, _after(seconds=20)),
+    _column("duration_ms", "long", _between(1_000, 3_600_000)),
 )
 
-
-def session(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = {
-        "session_id": _uuid_of(rng),
-        "user_id": 1 + rng.randrange(600),
-        "country": rng.choice((None, *COUNTRIES)),
-        "pages": [{"path": p, "views": rng.randrange(1, 6)} for p in PAGES[: 1 + rng.randrange(len(PAGES))]],
-        "started_at": EPOCH + timedelta(seconds=20 * index),
-        "duration_ms": rng.randrange(1_000, 3_600_000),
-    }
-    return str(row["session_id"]), row
-
-
-ORDER_STATUS = _record(
+ORDER_STATUS = _records(
     "OrderStatus",
     "The latest status of an order, and its number of changes",
-    _field("order_id", "long"),
-    _field("status", "string"),
-    _field("changes", "int"),
-    _field("changed_at", MILLIS),
+    "order_id",
+    _column("order_id", "long", _from(1000)),
+    _column("status", "string", _one_of(STATUSES)),
+    _column("changes", "int", _between(1, 5)),
+    _column("changed_at", MILLIS, _after(seconds=11)),
 )
+#: Of orders that are neither delivered nor cancelled.
+OPEN_ORDERS = ORDER_STATUS.but(status=_one_of(("PLACED", "PAID", "SHIPPED")))
 
 
-def order_status(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = {
-        "order_id": 1000 + index,
-        "status": rng.choice(STATUSES),
-        "changes": rng.randrange(1, 5),
-        "changed_at": EPOCH + timedelta(seconds=11 * index),
-    }
-    return str(row["order_id"]), row
+def _address(_: int, rng: random.Random) -> Avro:
+    cities = ("Berlin", "Lyon", "Málaga", "Utrecht", "Łódź")
+    return {"city": rng.choice(cities), "country": rng.choice(EU_COUNTRIES)}
 
 
-def open_order(index: int, rng: random.Random) -> tuple[str, Avro]:
-    """Return the status of an order that is neither delivered nor cancelled."""
-    key, row = order_status(index, rng)
-    return key, {**row, "status": rng.choice(("PLACED", "PAID", "SHIPPED"))}
-
-
-PROFILE = _record(
+PROFILES = _records(
     "CustomerProfile",
     "A European customer with the orders placed so far",
-    _field("customer_id", "long"),
-    _field("name", "string"),
-    _field(
+    "customer_id",
+    _column("customer_id", "long", _from(1)),
+    _column("name", "string", _name),
+    _column(
         "address",
         _record("Address", "Delivery address", _field("city", "string"), _field("country", "string")),
+        _address,
     ),
-    _field("consents", {"type": "array", "items": "string"}, "Purposes consented to (GDPR, article 6)"),
-    _field("orders", "long"),
-    _field("lifetime_value", _money(16)),
-    _field("updated_at", MILLIS),
+    _column(
+        "consents",
+        _array("string"),
+        lambda _, rng: rng.sample(("newsletter", "profiling", "sharing"), rng.randrange(4)),
+        "Purposes consented to (GDPR, article 6)",
+    ),
+    _column("orders", "long", _between(0, 60)),
+    _column("lifetime_value", _decimal(16), _amount(0, 20_000)),
+    _column("updated_at", MILLIS, _after(minutes=3)),
 )
 
-
-def profile(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = {
-        "customer_id": 1 + index,
-        "name": _name_of(rng),
-        "address": {
-            "city": rng.choice(("Berlin", "Lyon", "Málaga", "Utrecht", "Łódź")),
-            "country": rng.choice(EU_COUNTRIES),
-        },
-        "consents": rng.sample(("newsletter", "profiling", "sharing"), rng.randrange(4)),
-        "orders": rng.randrange(60),
-        "lifetime_value": _money_of(rng, 0, 20_000),
-        "updated_at": EPOCH + timedelta(minutes=3 * index),
-    }
-    return str(row["customer_id"]), row
-
-
-PAYMENT = _record(
+PAYMENTS = _records(
     "Payment",
     "A payment reported by the provider, which repeats the report until it is acknowledged",
-    _field("payment_id", UUID),
-    _field("order_id", "long"),
-    _field("amount", _money()),
-    _field("method", {"type": "enum", "name": "Method", "symbols": ["CARD", "SEPA", "INVOICE"]}),
-    _field("paid_at", MILLIS),
+    "order_id",
+    _column("payment_id", UUID, _uuid),
+    _column("order_id", "long", _from(500_000)),
+    _column("amount", _decimal(), _amount(5, 900)),
+    _column("method", _enum("Method", METHODS), _one_of(METHODS)),
+    _column("paid_at", MILLIS, _after(seconds=13)),
 )
-
-
-def payment(index: int, rng: random.Random) -> tuple[str, Avro]:
-    row = {
-        "payment_id": _uuid_of(rng),
-        "order_id": 500_000 + index,
-        "amount": _money_of(rng, 5, 900),
-        "method": rng.choice(("CARD", "SEPA", "INVOICE")),
-        "paid_at": EPOCH + timedelta(seconds=13 * index),
-    }
-    return str(row["order_id"]), row

@@ -233,6 +233,11 @@ def node_class(node_type: str | None, catalog_type: str | None) -> type[Node]:
     return known
 
 
+def every_kind() -> tuple[type[Node], ...]:
+    """The classes of all kinds that are declared so far, and that of the others."""
+    return (*_CLASSES.values(), OtherNode)
+
+
 def loaded_node(*values: Any) -> Node:
     """The record of a node, from its fields in their order: what a graph of a million nodes is built with."""
     node = object.__new__(node_class(values[2], values[9]))

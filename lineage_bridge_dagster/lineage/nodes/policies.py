@@ -6,44 +6,21 @@ hidden on all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from lineage_bridge_dagster.lineage.nodes.attribute import Api, Attribute, Holds, Policy
-from lineage_bridge_dagster.lineage.nodes.catalog_table import (
-    CatalogTableNode,
-    GlueTableNode,
-    IcebergTableNode,
-)
-from lineage_bridge_dagster.lineage.nodes.node import Node, OtherNode
-from lineage_bridge_dagster.lineage.nodes.outside import ConsumerGroupNode, DatasetNode
-from lineage_bridge_dagster.lineage.nodes.process import ConnectorNode, ExternalJobNode, FlinkNode, KsqlNode
-from lineage_bridge_dagster.lineage.nodes.tableflow_table import TableflowNode
-from lineage_bridge_dagster.lineage.nodes.topic import SchemaNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes.node import Node, every_kind
 
-#: Every kind of node.
-KINDS: tuple[type[Node], ...] = (
-    TopicNode,
-    ConnectorNode,
-    FlinkNode,
-    KsqlNode,
-    ExternalJobNode,
-    DatasetNode,
-    TableflowNode,
-    SchemaNode,
-    CatalogTableNode,
-    GlueTableNode,
-    IcebergTableNode,
-    ConsumerGroupNode,
-    OtherNode,
-)
+#: Every kind of node: the package has imported them.
+KINDS = every_kind()
 
 
 def _names(of: Callable[[Policy], bool]) -> frozenset[str]:
-    return frozenset(name for kind in KINDS for name, field in kind.declared.items() if of(field.policy))
+    return frozenset(name for name, field in _fields() if of(field.policy))
 
 
-def _fields() -> Mapping[str, Attribute]:
-    return {name: field for kind in KINDS for name, field in kind.declared.items()}
+def _fields() -> Iterator[tuple[str, Attribute]]:
+    return ((name, field) for kind in KINDS for name, field in kind.declared.items())
 
 
 #: Fields that describe one discovery, and are never carried over.
@@ -58,15 +35,13 @@ NOT_IN_DETAILS = _names(lambda policy: not policy.in_details)
 #: What the fields hold that a discovery must hide, except settings.
 HOLDS: Mapping[str, Holds] = {
     name: field.policy.holds
-    for own, field in _fields().items()
+    for own, field in _fields()
     if field.policy.holds is not Holds.SETTINGS
     for name in (own, *field.also)
 }
 
 #: What else a field may be called in a graph of LineageBridge, by our name.
-OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
-    name: field.also for name, field in _fields().items() if field.also
-}
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {name: field.also for name, field in _fields() if field.also}
 
 
 def reported_by(kind: type[Node], *apis: Api) -> frozenset[str]:
