@@ -13,9 +13,8 @@ from typing import Any
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.collector.advice import advised
-from lineage_bridge_dagster.collector.delta import Delta, ScopeRead
+from lineage_bridge_dagster.collector.delta import Delta, ScopeRead, SeenFile
 from lineage_bridge_dagster.collector.files import ExtractFiles, WrittenFile
-from lineage_bridge_dagster.collector.identifiers import SeenFile
 from lineage_bridge_dagster.collector.lake_formation import LakeFormationReader, TagsRead, write_tags
 from lineage_bridge_dagster.collector.layout import KINDS, LF_TAGS, LINEAGE, SCHEMA_VERSION, Kind
 from lineage_bridge_dagster.collector.mark_homes import marks_of

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,6 @@ from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryC
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
-from lineage_bridge_dagster.embedded.worker_process import Backoff
 from lineage_bridge_dagster.embedded.world.connectors import routes, topic_field
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark.commits import CommitMarker, commit
@@ -42,6 +42,9 @@ OFFSETS = "kafka.connect.source-offsets"
 
 #: Seconds between two passes.
 INTERVAL = 2.0
+
+#: Longest delay after failures in a row, in seconds.
+_MAX_BACKOFF = 60.0
 
 _MAX_RECORDS = 100_000
 _ACCEPT: tuple[Accepted, ...] = ("lost_records", "recreated_topic")
@@ -73,6 +76,29 @@ class Sink:
         return cls(
             raw["connector"], raw["state"], raw["bootstrap"], raw["schema_registry_url"], raw["config"]
         )
+
+
+class Backoff:
+    """A delay that doubles with each failure in a row; without failures it is an interval in seconds."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._failures = 0
+        self._until = float("-inf")
+
+    @property
+    def running(self) -> bool:
+        """Whether the delay after the last failure is still running."""
+        return time.monotonic() < self._until
+
+    def failed(self) -> None:
+        """Count a failure."""
+        self._failures += 1
+        self._until = time.monotonic() + min(_MAX_BACKOFF, self._interval * 2**self._failures)
+
+    def succeeded(self) -> None:
+        """Forget earlier failures."""
+        self._failures = 0
 
 
 class SinkTable:

@@ -10,15 +10,21 @@ the same Glue tables. It is also the Spark Connect server of Dagster's runs, whi
 from __future__ import annotations
 
 import argparse
+import fcntl
+import json
 import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
+from dotenv import dotenv_values
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
@@ -29,12 +35,75 @@ from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, TABLEFLOW, server_of
 from lineage_bridge_dagster.embedded.tableflow_service import INTERVAL, TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
-from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.spark.class_path import with_class_archive
 from lineage_bridge_dagster.spark.connect_address import TOKEN_VARIABLE, SparkRemote
 from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
+
+
+class Heartbeat:
+    """The ready file: created once Spark is up and rewritten after each table while the process is alive.
+
+    `{"pid", "at" (ISO 8601 UTC), "tables", "synced"}`: how many topics are enabled, and how many of their
+    tables were up to date at the last check. A file older than a few minutes means that the process hangs.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.clear()
+
+    def clear(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+    def __call__(self, **state: int) -> None:
+        text = json.dumps({"pid": os.getpid(), "at": datetime.now(UTC).isoformat(), **state})
+        temporary = self._path.with_suffix(".part")
+        temporary.write_text(text, "utf-8")
+        temporary.replace(self._path)
+
+
+@contextmanager
+def exclusive_lock(path: Path) -> Iterator[None]:
+    """Hold a lock file, because two writers of one table would write its records twice.
+
+    Raises:
+        ConfigurationError: another process holds the lock.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ConfigurationError(
+                f"Another materializer is already running on {path.parent.parent}.",
+                hint="`lineage-bridge local status` shows it; `lineage-bridge local down` stops it.",
+            ) from error
+        yield
+
+
+def local_environment(home: Path) -> dict[str, str]:
+    """Return the environment; the stack's variables override the shell's, which may name a real account.
+
+    Raises:
+        ConfigurationError: the endpoint of AWS, Confluent or Iceberg is not on this machine.
+    """
+    stack = {key: value for key, value in dotenv_values(home / "stack.env").items() if value}
+    env = {**os.environ, **stack}
+    for name in ("AWS_ENDPOINT_URL", "LINEAGE_BRIDGE_CONFLUENT_API_URL", "ICEBERG_REST_URI"):
+        host = urlsplit(env.get(name, "")).hostname
+        if host not in ("127.0.0.1", "localhost", "::1"):
+            raise ConfigurationError(
+                f"{name} is {env.get(name) or 'not set'}: the materializer writes only to the local stack.",
+                hint=f"Start the stack with `lineage-bridge local up`; it writes {home / 'stack.env'}.",
+            )
+    env.setdefault("AWS_ACCESS_KEY_ID", "local")
+    env.setdefault("AWS_SECRET_ACCESS_KEY", "local")
+    region = env.get("AWS_REGION") or env.get("AWS_DEFAULT_REGION") or "us-east-1"
+    # The Java SDK reads AWS_REGION, boto3 AWS_DEFAULT_REGION.
+    return {**env, "AWS_REGION": region, "AWS_DEFAULT_REGION": region}
+
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 

@@ -12,9 +12,8 @@ import pytest
 
 from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.catalogs.glue.reader import GlueDatabase
-from lineage_bridge_dagster.collector.delta import Delta
+from lineage_bridge_dagster.collector.delta import Delta, SeenFile
 from lineage_bridge_dagster.collector.files import ExtractFiles
-from lineage_bridge_dagster.collector.identifiers import SeenFile
 from lineage_bridge_dagster.collector.layout import Kind
 from lineage_bridge_dagster.collector.marks import Identifier, MarkState, time_of
 from lineage_bridge_dagster.collector.reading import Page, Region

@@ -35,10 +35,15 @@ from lineage_bridge_dagster.embedded import tableflow_service, world
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import KafkaMessage
-from lineage_bridge_dagster.embedded.materializer import SPARK_CONF, class_conf
+from lineage_bridge_dagster.embedded.materializer import (
+    SPARK_CONF,
+    Heartbeat,
+    class_conf,
+    exclusive_lock,
+    local_environment,
+)
 from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
-from lineage_bridge_dagster.embedded.worker_process import Heartbeat, exclusive_lock, local_environment
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP

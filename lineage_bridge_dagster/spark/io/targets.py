@@ -10,9 +10,9 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from lineage_bridge_dagster.catalogs.iceberg.own_folders import is_tableflow_location
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
-from lineage_bridge_dagster.catalogs.iceberg.tableflow_location import is_tableflow_location
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.iceberg.tableflow_location import is_tableflow_location
+from lineage_bridge_dagster.catalogs.iceberg.own_folders import is_tableflow_location
 
 
 @pytest.mark.parametrize(

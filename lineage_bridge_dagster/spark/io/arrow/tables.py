@@ -17,9 +17,9 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import parse_transform
 
+from lineage_bridge_dagster.catalogs.iceberg.own_folders import is_tableflow_location
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
-from lineage_bridge_dagster.catalogs.iceberg.tableflow_location import is_tableflow_location
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
