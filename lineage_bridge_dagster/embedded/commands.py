@@ -355,16 +355,15 @@ def _show(stack: Stack) -> bool:
     )
     healthy = True
     colors = {"running": "green", "stopped": "red"}
-    for component in stack.status():
-        healthy = healthy and component.state == "running"
+    for each in stack.status():
+        healthy = healthy and each.state == "running"
+        component, process = each.component, each.process
         shown.add_row(
             component.name,
             component.title,
-            Text(component.state, style=colors.get(component.state, "yellow")),
-            str(component.pid or ""),
-            component.address if component.pid else "",
-            _uptime(component.since) if component.since else "",
-            component.detail,
+            Text(each.state, style=colors.get(each.state, "yellow")),
+            *((str(process.pid), component.address, _uptime(process.since)) if process else ("", "", "")),
+            each.detail,
         )
     # One line per component, also in a pipe or a narrow terminal.
     Console(highlight=False, width=None if sys.stdout.isatty() else 200).print(shown)

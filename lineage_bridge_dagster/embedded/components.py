@@ -58,10 +58,10 @@ class Component:
     name: str
     title: str
     address: str
-    command: Callable[[], list[str | Path]]
-    env: Callable[[], Mapping[str, str]]
-    prepare: Callable[[], None]
+    command: Callable[[], Sequence[str | Path]]
     check: Callable[[], str]
+    env: Callable[[], Mapping[str, str]] = dict
+    prepare: Callable[[], None] = lambda: None
     patience: float = 90.0
 
 
@@ -83,10 +83,9 @@ def broker_component(broker: BrokerProcess, title: str) -> Component:
         broker_name(broker.cluster),
         title,
         broker.address,
-        lambda: list(broker.command(record_classes=True)),
-        dict,
-        broker.prepare,
+        lambda: broker.command(record_classes=True),
         check,
+        prepare=broker.prepare,
     )
 
 
@@ -114,8 +113,6 @@ def aws_component(
         "Glue and S3",
         f"http://{HOST}:{port}",
         lambda: processes.python(module, "--port", str(port), "--data", paths.data / "aws", *arguments),
-        dict,
-        _nothing,
         check,
     )
 
@@ -132,8 +129,6 @@ def confluent_component(paths: StackPaths, port: int) -> Component:
         "Confluent's APIs",
         f"http://{HOST}:{port}",
         lambda: processes.python("lineage_bridge_dagster.embedded.confluent", "--home", paths.home),
-        dict,
-        _nothing,
         check,
     )
 
@@ -152,9 +147,8 @@ def iceberg_component(paths: StackPaths, port: int, aws_port: int, bucket: str) 
         "Iceberg REST catalogs",
         f"http://{HOST}:{port}",
         lambda: processes.python(module, "--port", str(port), "--data", data, "--bucket", bucket, *aws),
-        lambda: {"JAVA_HOME": str(java_home(jars.java()))},
-        _nothing,
         check,
+        lambda: {"JAVA_HOME": str(java_home(jars.java()))},
     )
 
 
@@ -183,9 +177,9 @@ def materializer_component(
         "Topics to tables, and Spark for runs",
         f"sc://{HOST}:{spark_port}",
         lambda: processes.python("lineage_bridge_dagster.embedded.materializer", "--home", paths.home),
+        check,
         lambda: {**env(), "JAVA_HOME": str(java_home(jars.java()))},
         lambda: ready.unlink(missing_ok=True),
-        check,
         patience=180.0,
     )
 
@@ -196,10 +190,6 @@ def _get(url: str) -> Any:
             return client.get(url).raise_for_status().json()
     except (httpx.HTTPError, ValueError) as error:
         raise NotReadyError(f"no response from {url} ({error})") from error
-
-
-def _nothing() -> None:
-    return None
 
 
 class StackError(LineageBridgeError):

@@ -8,9 +8,9 @@ import secrets
 import shlex
 import shutil
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -58,16 +58,14 @@ class ComponentStatus:
 
     Attributes:
         state: `running`, `starting or hung` (the process runs but does not respond) or `stopped`.
+        process: None if it is stopped.
         detail: A few words about what it serves, or why it is not ready.
     """
 
-    name: str
-    title: str
+    component: Component
     state: str
-    pid: int | None
-    address: str
-    since: datetime | None
-    detail: str
+    process: processes.Running | None = None
+    detail: str = ""
 
 
 class Stack:
@@ -294,36 +292,24 @@ class Stack:
 
     @cached_property
     def _components(self) -> list[Component]:
-        assigned = {name: int(port) for name, port in self._stored.get("ports", {}).items()}
-        brokers = [
-            broker_component(
-                BrokerProcess(
-                    cluster.id,
-                    assigned.get(broker_name(cluster.id), 0),
-                    assigned.get(f"controller-{cluster.id}", 0),
-                    self.paths.data / "kafka" / cluster.id,
-                    self.paths.run,
-                ),
-                f"Kafka of {cluster.name}",
-            )
-            for cluster in world.CLUSTERS
-        ]
+        # No port is assigned before the first start.
+        assigned = defaultdict[str, int](int, self._stored.get("ports", {}))
+        components = []
+        for cluster in world.CLUSTERS:
+            client, controller = assigned[broker_name(cluster.id)], assigned[f"controller-{cluster.id}"]
+            data = self.paths.data / "kafka" / cluster.id
+            broker = BrokerProcess(cluster.id, client, controller, data, self.paths.run)
+            components.append(broker_component(broker, f"Kafka of {cluster.name}"))
         own = dict.fromkeys((WAREHOUSE_BUCKET, world.TABLE_BUCKET), world.GLUE_REGION)
-        buckets = {cluster.bucket: cluster.region for cluster in world.CLUSTERS}
-        components = [
-            *brokers,
-            aws_component(
-                self.paths,
-                assigned.get(AWS, 0),
-                {**own, **buckets},
-                (world.TABLE_BUCKET, world.GLUE_REGION),
-                assigned.get(ICEBERG, 0),
-            ),
-            iceberg_component(self.paths, assigned.get(ICEBERG, 0), assigned.get(AWS, 0), world.TABLE_BUCKET),
-            confluent_component(self.paths, assigned.get(CONFLUENT, 0)),
+        buckets = own | {cluster.bucket: cluster.region for cluster in world.CLUSTERS}
+        table_bucket = (world.TABLE_BUCKET, world.GLUE_REGION)
+        components += [
+            aws_component(self.paths, assigned[AWS], buckets, table_bucket, assigned[ICEBERG]),
+            iceberg_component(self.paths, assigned[ICEBERG], assigned[AWS], world.TABLE_BUCKET),
+            confluent_component(self.paths, assigned[CONFLUENT]),
         ]
         if self._with_materializer:
-            confluent, spark = (assigned.get(name, 0) for name in (CONFLUENT, SPARK))
+            confluent, spark = assigned[CONFLUENT], assigned[SPARK]
             components.append(materializer_component(self.paths, confluent, spark, self.env))
         return components
 
@@ -384,16 +370,11 @@ class Stack:
 
     def _status(self, component: Component, running: processes.Running | None) -> ComponentStatus:
         if running is None:
-            return ComponentStatus(
-                component.name, component.title, "stopped", None, component.address, None, ""
-            )
+            return ComponentStatus(component, "stopped")
         try:
-            state, detail = "running", component.check()
+            return ComponentStatus(component, "running", running, component.check())
         except NotReadyError as error:
-            state, detail = "starting or hung", error.message
-        return ComponentStatus(
-            component.name, component.title, state, running.pid, component.address, running.since, detail
-        )
+            return ComponentStatus(component, "starting or hung", running, error.message)
 
     def _enabled(self) -> list[dict[str, str]]:
         return self._internal("tableflow")

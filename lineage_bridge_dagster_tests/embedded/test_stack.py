@@ -56,9 +56,9 @@ def _glue_databases(stack: Stack) -> list[str]:
 
 def _broker_details(stack: Stack) -> dict[str, str]:
     return {
-        component.name: component.detail
-        for component in stack.status()
-        if component.name.startswith("broker-")
+        each.component.name: each.detail
+        for each in stack.status()
+        if each.component.name.startswith("broker-")
     }
 
 
@@ -158,7 +158,7 @@ def test_up_completes_an_interrupted_start_and_leaves_another_homes_stack_alone(
         assert _states(stack) == _states(other) == {"running"}
         # The server of the REST catalogs has a JVM.
         names = sorted(name for _, name in processes._own_processes(stack.paths))
-        assert names == sorted((*(component.name for component in stack.status()), "iceberg"))
+        assert names == sorted((*(each.component.name for each in stack.status()), "iceberg"))
         stack.reset()
         assert _states(other) == {"running"}
     finally:
