@@ -259,6 +259,19 @@ def metadata(url: str, resource_name: str, created_at: str, updated_at: str = ""
     }
 
 
+def resource(
+    base: str, collection: str, kind: str, identifier: str, resource_name: str, **fields: object
+) -> Json:
+    """Return an object of a collection such as `cmk/v2/clusters`."""
+    return {
+        "api_version": collection.rpartition("/")[0],
+        "kind": kind,
+        "id": identifier,
+        "metadata": metadata(f"{base}/{collection}/{identifier}", resource_name, world.CREATED_AT),
+        **fields,
+    }
+
+
 def request_id() -> str:
     """Return a request id as Confluent's: 32 hexadecimal digits."""
     return secrets.token_hex(16)

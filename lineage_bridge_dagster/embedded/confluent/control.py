@@ -18,9 +18,9 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     environment_crn,
     environment_reference,
     find_cluster,
-    metadata,
     page,
     require_environment,
+    resource,
 )
 from lineage_bridge_dagster.embedded.confluent.state import stable_uuid
 
@@ -77,28 +77,22 @@ class ControlPlane:
 
     def _cluster(self, base: str, cluster: world.Cluster) -> Json:
         dedicated = cluster == world.ORDERS_PLATFORM
-        return {
-            "api_version": "cmk/v2",
-            "kind": "Cluster",
-            "id": cluster.id,
-            "metadata": metadata(
-                f"{base}/cmk/v2/clusters/{cluster.id}", cluster_crn(cluster.id), world.CREATED_AT
-            ),
-            "spec": {
-                "display_name": cluster.name,
-                "availability": "SINGLE_ZONE",
-                "cloud": cluster.cloud,
-                "region": cluster.region,
-                # Only dedicated clusters report consumer lag, so the sample has one cluster of each kind.
-                "config": {"kind": "Dedicated", "cku": 1, "zones": ["use1-az1"]}
-                if dedicated
-                else {"kind": "Standard"},
-                "kafka_bootstrap_endpoint": self.context.bootstrap[cluster.id],
-                "http_endpoint": base + planes.kafka_prefix(cluster.id),
-                "environment": environment_reference(base),
-            },
-            "status": {"phase": "PROVISIONED", **({"cku": 1} if dedicated else {})},
+        spec = {
+            "display_name": cluster.name,
+            "availability": "SINGLE_ZONE",
+            "cloud": cluster.cloud,
+            "region": cluster.region,
+            # Only dedicated clusters report consumer lag, so the sample has one cluster of each kind.
+            "config": {"kind": "Dedicated", "cku": 1, "zones": ["use1-az1"]}
+            if dedicated
+            else {"kind": "Standard"},
+            "kafka_bootstrap_endpoint": self.context.bootstrap[cluster.id],
+            "http_endpoint": base + planes.kafka_prefix(cluster.id),
+            "environment": environment_reference(base),
         }
+        status = {"phase": "PROVISIONED", **({"cku": 1} if dedicated else {})}
+        name = cluster_crn(cluster.id)
+        return resource(base, "cmk/v2/clusters", "Cluster", cluster.id, name, spec=spec, status=status)
 
     def compute_pools(self, request: Request) -> Response:
         require_environment(request)
@@ -133,124 +127,93 @@ class ControlPlane:
 
     def service_accounts(self, request: Request) -> Response:
         base = base_url(request)
-        items: list[Json] = [
-            {
-                "api_version": "iam/v2",
-                "kind": "ServiceAccount",
-                "id": account.id,
-                "metadata": metadata(
-                    f"{base}/iam/v2/service-accounts/{account.id}",
-                    crn(f"service-account={account.id}"),
-                    world.CREATED_AT,
-                ),
-                "display_name": account.name,
-                "description": account.description,
-            }
+        items = [
+            resource(
+                base,
+                "iam/v2/service-accounts",
+                "ServiceAccount",
+                account.id,
+                crn(f"service-account={account.id}"),
+                display_name=account.name,
+                description=account.description,
+            )
             for account in world.SERVICE_ACCOUNTS
         ]
         return page(request, self.context, items, api_version="iam/v2", kind="ServiceAccountList")
 
     def users(self, request: Request) -> Response:
-        base = base_url(request)
-        items: list[Json] = [
-            {
-                "api_version": "iam/v2",
-                "kind": "User",
-                "id": "u-3k8d2q",
-                "metadata": metadata(f"{base}/iam/v2/users/u-3k8d2q", crn("user=u-3k8d2q"), world.CREATED_AT),
-                "email": "data-platform@retail.example",
-                "full_name": "Data Platform",
-                "auth_type": "AUTH_TYPE_LOCAL",
-            }
-        ]
-        return page(request, self.context, items, api_version="iam/v2", kind="UserList")
+        user = resource(
+            base_url(request),
+            "iam/v2/users",
+            "User",
+            "u-3k8d2q",
+            crn("user=u-3k8d2q"),
+            email="data-platform@retail.example",
+            full_name="Data Platform",
+            auth_type="AUTH_TYPE_LOCAL",
+        )
+        return page(request, self.context, [user], api_version="iam/v2", kind="UserList")
 
 
 def _organization(base: str) -> Json:
-    return {
-        "api_version": "org/v2",
-        "kind": "Organization",
-        "id": world.ORGANIZATION_ID,
-        "metadata": metadata(f"{base}/org/v2/organizations/{world.ORGANIZATION_ID}", crn(), world.CREATED_AT),
-        "display_name": world.ORGANIZATION_NAME,
-        "jit_enabled": False,
-    }
+    own = {"display_name": world.ORGANIZATION_NAME, "jit_enabled": False}
+    return resource(base, "org/v2/organizations", "Organization", world.ORGANIZATION_ID, crn(), **own)
 
 
 def _environment(base: str) -> Json:
-    return {
-        "api_version": "org/v2",
-        "kind": "Environment",
-        "id": world.ENVIRONMENT_ID,
-        "metadata": metadata(
-            f"{base}/org/v2/environments/{world.ENVIRONMENT_ID}", environment_crn(), world.CREATED_AT
-        ),
-        "display_name": world.ENVIRONMENT_NAME,
-        "stream_governance_config": {"package": "ESSENTIALS"},
-    }
+    return resource(
+        base,
+        "org/v2/environments",
+        "Environment",
+        world.ENVIRONMENT_ID,
+        environment_crn(),
+        display_name=world.ENVIRONMENT_NAME,
+        stream_governance_config={"package": "ESSENTIALS"},
+    )
 
 
 def _compute_pool(base: str, pool: world.SampleComputePool) -> Json:
-    return {
-        "api_version": "fcpm/v2",
-        "kind": "ComputePool",
-        "id": pool.id,
-        "metadata": metadata(
-            f"{base}/fcpm/v2/compute-pools/{pool.id}",
-            environment_crn(f"flink-region={pool.region_id}", f"compute-pool={pool.id}"),
-            world.CREATED_AT,
-        ),
-        "spec": {
-            "display_name": pool.name,
-            "cloud": pool.cloud,
-            "region": pool.region,
-            "max_cfu": 10,
-            "default_pool": False,
-            "environment": environment_reference(base),
-        },
-        "status": {"phase": "PROVISIONED", "current_cfu": 4},
+    spec = {
+        "display_name": pool.name,
+        "cloud": pool.cloud,
+        "region": pool.region,
+        "max_cfu": 10,
+        "default_pool": False,
+        "environment": environment_reference(base),
     }
+    status = {"phase": "PROVISIONED", "current_cfu": 4}
+    name = environment_crn(f"flink-region={pool.region_id}", f"compute-pool={pool.id}")
+    return resource(base, "fcpm/v2/compute-pools", "ComputePool", pool.id, name, spec=spec, status=status)
 
 
 def _region(base: str, pool: world.SampleComputePool) -> Json:
-    return {
-        "api_version": "fcpm/v2",
-        "kind": "Region",
-        "id": pool.region_id,
-        "metadata": metadata(
-            f"{base}/fcpm/v2/regions/{pool.region_id}",
-            crn(f"flink-region={pool.region_id}"),
-            world.CREATED_AT,
-        ),
-        "display_name": f"{pool.region} ({pool.cloud})",
-        "cloud": pool.cloud,
-        "region_name": pool.region,
-        "http_endpoint": base + planes.flink_prefix(pool.region_id),
-    }
+    return resource(
+        base,
+        "fcpm/v2/regions",
+        "Region",
+        pool.region_id,
+        crn(f"flink-region={pool.region_id}"),
+        display_name=f"{pool.region} ({pool.cloud})",
+        cloud=pool.cloud,
+        region_name=pool.region,
+        http_endpoint=base + planes.flink_prefix(pool.region_id),
+    )
 
 
 def _registry(base: str) -> Json:
     endpoint = base + planes.schema_registry_prefix()
-    return {
-        "api_version": "srcm/v3",
-        "kind": "Cluster",
-        "id": world.SCHEMA_REGISTRY_ID,
-        "metadata": metadata(
-            f"{base}/srcm/v3/clusters/{world.SCHEMA_REGISTRY_ID}",
-            environment_crn(f"schema-registry={world.SCHEMA_REGISTRY_ID}"),
-            world.CREATED_AT,
-        ),
-        "spec": {
-            "display_name": "Stream Governance Package",
-            "package": "ESSENTIALS",
-            "http_endpoint": endpoint,
-            "catalog_http_endpoint": endpoint,
-            "cloud": "AWS",
-            "region": world.ORDERS_PLATFORM.region,
-            "environment": environment_reference(base),
-        },
-        "status": {"phase": "PROVISIONED"},
+    spec = {
+        "display_name": "Stream Governance Package",
+        "package": "ESSENTIALS",
+        "http_endpoint": endpoint,
+        "catalog_http_endpoint": endpoint,
+        "cloud": "AWS",
+        "region": world.ORDERS_PLATFORM.region,
+        "environment": environment_reference(base),
     }
+    own, name = world.SCHEMA_REGISTRY_ID, environment_crn(f"schema-registry={world.SCHEMA_REGISTRY_ID}")
+    status = {"phase": "PROVISIONED"}
+    return resource(base, "srcm/v3/clusters", "Cluster", own, name, spec=spec, status=status)
 
 
 def _provider_integration(base: str, cluster: world.Cluster) -> Json:

@@ -75,7 +75,7 @@ class KafkaRest:
                 ("partition_reassignments", "topics/-/partitions/-/reassignment"),
             )
         }
-        return JSONResponse(_item("KafkaCluster", url, cluster.id, [], {"cluster_id": cluster.id, **related}))
+        return JSONResponse(_item("KafkaCluster", url, cluster.id, [], **related))
 
     def topics(self, request: Request) -> Response:
         cluster, broker, url = self._cluster(request)
@@ -164,9 +164,10 @@ def _list(kind: str, url: str, items: Iterable[Json]) -> Response:
     return JSONResponse({"kind": kind, "metadata": {"self": url, "next": None}, "data": list(items)})
 
 
-def _item(kind: str, url: str, cluster_id: str, path: list[str], fields: Json) -> Json:
+def _item(kind: str, url: str, cluster_id: str, path: list[str], **fields: object) -> Json:
     resource = "/".join((f"crn:///kafka={cluster_id}", *path))
-    return {"kind": kind, "metadata": {"self": url, "resource_name": resource}, **fields}
+    own = {"self": url, "resource_name": resource}
+    return {"kind": kind, "metadata": own, "cluster_id": cluster_id, **fields}
 
 
 def _topic(cluster_id: str, root: str, info: TopicInfo) -> Json:
@@ -176,16 +177,13 @@ def _topic(cluster_id: str, root: str, info: TopicInfo) -> Json:
         url,
         cluster_id,
         [f"topic={info.name}"],
-        {
-            "cluster_id": cluster_id,
-            "topic_name": info.name,
-            "is_internal": info.internal,
-            "replication_factor": info.replication,
-            "partitions_count": info.partitions,
-            "partitions": {"related": f"{url}/partitions"},
-            "configs": {"related": f"{url}/configs"},
-            "partition_reassignments": {"related": f"{url}/partitions/-/reassignment"},
-        },
+        topic_name=info.name,
+        is_internal=info.internal,
+        replication_factor=info.replication,
+        partitions_count=info.partitions,
+        partitions={"related": f"{url}/partitions"},
+        configs={"related": f"{url}/configs"},
+        partition_reassignments={"related": f"{url}/partitions/-/reassignment"},
     )
 
 
@@ -196,17 +194,14 @@ def _config(cluster_id: str, root: str, topic: str, entry: ConfigEntry) -> Json:
         f"{root}/topics/{quote(topic)}/configs/{entry.name}",
         cluster_id,
         [f"topic={topic}", f"config={entry.name}"],
-        {
-            "cluster_id": cluster_id,
-            "topic_name": topic,
-            "name": entry.name,
-            "value": value,
-            "is_default": entry.default,
-            "is_read_only": entry.read_only,
-            "is_sensitive": entry.sensitive,
-            "source": entry.source,
-            "synonyms": [{"name": entry.name, "value": value, "source": entry.source}],
-        },
+        topic_name=topic,
+        name=entry.name,
+        value=value,
+        is_default=entry.default,
+        is_read_only=entry.read_only,
+        is_sensitive=entry.sensitive,
+        source=entry.source,
+        synonyms=[{"name": entry.name, "value": value, "source": entry.source}],
     )
 
 
@@ -217,14 +212,11 @@ def _partition(cluster_id: str, root: str, topic: str, partition: int) -> Json:
         url,
         cluster_id,
         [f"topic={topic}", f"partition={partition}"],
-        {
-            "cluster_id": cluster_id,
-            "topic_name": topic,
-            "partition_id": partition,
-            "leader": {"related": f"{url}/replicas/1"},
-            "replicas": {"related": f"{url}/replicas"},
-            "reassignment": {"related": f"{url}/reassignment"},
-        },
+        topic_name=topic,
+        partition_id=partition,
+        leader={"related": f"{url}/replicas/1"},
+        replicas={"related": f"{url}/replicas"},
+        reassignment={"related": f"{url}/reassignment"},
     )
 
 
@@ -235,18 +227,15 @@ def _group(cluster_id: str, root: str, info: GroupInfo) -> Json:
         url,
         cluster_id,
         [f"consumer-group={info.name}"],
-        {
-            "cluster_id": cluster_id,
-            "consumer_group_id": info.name,
-            "is_simple": info.simple,
-            "partition_assignor": "",
-            "state": info.state,
-            "type": info.type,
-            "is_mixed_consumer_group": False,
-            "coordinator": {"related": f"{root}/brokers/1"},
-            "consumers": {"related": f"{url}/consumers"},
-            "lag_summary": {"related": f"{url}/lag-summary"},
-        },
+        consumer_group_id=info.name,
+        is_simple=info.simple,
+        partition_assignor="",
+        state=info.state,
+        type=info.type,
+        is_mixed_consumer_group=False,
+        coordinator={"related": f"{root}/brokers/1"},
+        consumers={"related": f"{url}/consumers"},
+        lag_summary={"related": f"{url}/lag-summary"},
     )
 
 
@@ -256,16 +245,13 @@ def _lag(cluster_id: str, root: str, group: str, offset: GroupOffset) -> Json:
         f"{root}/{quote(offset.topic)}/partitions/{offset.partition}",
         cluster_id,
         [f"consumer-group={group}", f"lag={offset.topic}", f"partition={offset.partition}"],
-        {
-            "cluster_id": cluster_id,
-            "consumer_group_id": group,
-            "topic_name": offset.topic,
-            "partition_id": offset.partition,
-            "current_offset": offset.current,
-            "log_end_offset": offset.end,
-            "lag": max(0, offset.end - offset.current),
-            "consumer_id": "",
-            "instance_id": None,
-            "client_id": "",
-        },
+        consumer_group_id=group,
+        topic_name=offset.topic,
+        partition_id=offset.partition,
+        current_offset=offset.current,
+        log_end_offset=offset.end,
+        lag=max(0, offset.end - offset.current),
+        consumer_id="",
+        instance_id=None,
+        client_id="",
     )

@@ -24,9 +24,9 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     crn,
     environment_crn,
     environment_reference,
-    metadata,
     page,
     require_environment,
+    resource,
 )
 from lineage_bridge_dagster.embedded.confluent.planes import ksqldb_prefix
 
@@ -114,35 +114,27 @@ def _find(request: Request) -> world.KsqldbCluster:
 
 def _cluster(base: str, cluster: world.KsqldbCluster) -> Json:
     account = cluster.principal
-    return {
-        "api_version": "ksqldbcm/v2",
-        "kind": "Cluster",
-        "id": cluster.id,
-        "metadata": metadata(
-            f"{base}/ksqldbcm/v2/clusters/{cluster.id}",
-            environment_crn(f"kafka={cluster.kafka.id}", f"ksql={cluster.id}"),
-            world.CREATED_AT,
-        ),
-        "spec": {
-            "display_name": cluster.name,
-            "use_detailed_processing_log": True,
-            "csu": 1,
-            "kafka_cluster": cluster_reference(base, cluster.kafka.id),
-            "credential_identity": {
-                "id": account,
-                "related": f"{base}/iam/v2/service-accounts/{account}",
-                "resource_name": crn(f"service-account={account}"),
-            },
-            "environment": environment_reference(base),
+    spec = {
+        "display_name": cluster.name,
+        "use_detailed_processing_log": True,
+        "csu": 1,
+        "kafka_cluster": cluster_reference(base, cluster.kafka.id),
+        "credential_identity": {
+            "id": account,
+            "related": f"{base}/iam/v2/service-accounts/{account}",
+            "resource_name": crn(f"service-account={account}"),
         },
-        "status": {
-            "http_endpoint": base + ksqldb_prefix(cluster.id),
-            "phase": "PROVISIONED",
-            "is_paused": False,
-            "storage": 125,
-            "topic_prefix": cluster.topic_prefix,
-        },
+        "environment": environment_reference(base),
     }
+    status = {
+        "http_endpoint": base + ksqldb_prefix(cluster.id),
+        "phase": "PROVISIONED",
+        "is_paused": False,
+        "storage": 125,
+        "topic_prefix": cluster.topic_prefix,
+    }
+    name = environment_crn(f"kafka={cluster.kafka.id}", f"ksql={cluster.id}")
+    return resource(base, "ksqldbcm/v2/clusters", "Cluster", cluster.id, name, spec=spec, status=status)
 
 
 def _entity(cluster: world.KsqldbCluster, statement: str) -> Json | None:

@@ -24,6 +24,7 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     page,
     require_environment,
     require_parameter,
+    resource,
 )
 from lineage_bridge_dagster.embedded.confluent.state import Document, new_tableflow, now
 
@@ -156,19 +157,16 @@ class Tableflow:
 
     def regions(self, request: Request) -> Response:
         cloud = (request.query_params.get("cloud") or "").upper()
-        items: list[Json] = [
-            {
-                "api_version": "tableflow/v1",
-                "kind": "Region",
-                "id": f"{cluster.cloud.lower()}.{cluster.region}",
-                "metadata": metadata(
-                    f"{base_url(request)}/tableflow/v1/regions/{cluster.region}",
-                    cluster_crn(cluster.id, f"tableflow-region={cluster.region}"),
-                    world.CREATED_AT,
-                ),
-                "cloud": cluster.cloud,
-                "region": cluster.region,
-            }
+        items = [
+            resource(
+                base_url(request),
+                "tableflow/v1/regions",
+                "Region",
+                f"{cluster.cloud.lower()}.{cluster.region}",
+                cluster_crn(cluster.id, f"tableflow-region={cluster.region}"),
+                cloud=cluster.cloud,
+                region=cluster.region,
+            )
             for cluster in world.CLUSTERS
             if cloud in ("", cluster.cloud)
         ]
@@ -288,25 +286,20 @@ def _integration(base: str, cluster: world.Cluster, override: Document) -> Json:
     config: Json = {"kind": "AwsGlue", "provider_integration_id": cluster.provider_integration_id}
     if cluster.glue_database:
         config["custom_database"] = cluster.glue_database
-    return {
-        "api_version": "tableflow/v1",
-        "kind": "CatalogIntegration",
-        "id": cluster.integration_id,
-        "metadata": metadata(
-            f"{base}{_INTEGRATIONS}/{cluster.integration_id}",
-            cluster_crn(cluster.id, f"catalog-integration={cluster.integration_id}"),
-            world.CREATED_AT,
-        ),
-        "spec": {
-            "display_name": f"{cluster.name}-glue",
-            "suspended": override.get("suspended", False),
-            "config": config,
-            "environment": environment_reference(base),
-            "kafka_cluster": cluster_reference(base, cluster.id),
-        },
-        "status": {
-            "phase": override.get("phase", "CONNECTED"),
-            "error_message": override.get("error_message", ""),
-            "last_sync_at": now(),
-        },
+    spec = {
+        "display_name": f"{cluster.name}-glue",
+        "suspended": override.get("suspended", False),
+        "config": config,
+        "environment": environment_reference(base),
+        "kafka_cluster": cluster_reference(base, cluster.id),
     }
+    status = {
+        "phase": override.get("phase", "CONNECTED"),
+        "error_message": override.get("error_message", ""),
+        "last_sync_at": now(),
+    }
+    own, name = (
+        cluster.integration_id,
+        cluster_crn(cluster.id, f"catalog-integration={cluster.integration_id}"),
+    )
+    return resource(base, _INTEGRATIONS[1:], "CatalogIntegration", own, name, spec=spec, status=status)
