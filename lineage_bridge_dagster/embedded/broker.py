@@ -37,10 +37,6 @@ logger.kafka.level = INFO
 """
 
 
-class BrokerFormatError(LineageBridgeError):
-    """A broker's data folder could not be created."""
-
-
 @dataclass(frozen=True, slots=True)
 class BrokerProcess:
     """One cluster's broker.
@@ -106,7 +102,7 @@ class BrokerProcess:
         """Create the data folder, once and atomically.
 
         Raises:
-            BrokerFormatError: Kafka's own tool failed.
+            LineageBridgeError: Kafka's own tool failed.
         """
         self.run.mkdir(parents=True, exist_ok=True)
         (self.run / "log4j2.properties").write_text(_LOG4J, encoding="utf-8")
@@ -129,7 +125,7 @@ class BrokerProcess:
             check=False,
         )
         if process.returncode != 0:
-            raise BrokerFormatError(
+            raise LineageBridgeError(
                 f"The data folder of the broker of {self.cluster} could not be created:\n"
                 + (process.stderr or process.stdout).strip()[-1500:],
                 hint=f"Check that {self.data.parent} is writable and has free space.",

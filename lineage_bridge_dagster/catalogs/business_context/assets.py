@@ -74,10 +74,6 @@ class KnownFormType(NamedTuple):
     is_complete: bool
 
 
-class AmbiguousAssetError(CallError):
-    """Several assets claim to be one table."""
-
-
 class Assets:
     """The assets of one account and region. Thread-safe.
 
@@ -149,8 +145,7 @@ class Assets:
 
         Raises:
             NotFoundError: The table is not an asset.
-            AmbiguousAssetError: Several assets claim to be the table.
-            CallError: Glue could not be asked, or not to the end.
+            CallError: Several assets claim to be the table, or Glue could not be asked to the end.
         """
         where = f"the asset of {place.dotted}"
         arn = f"{glue_arn(self.region, account)}:table/{place.database}/{place.table}"
@@ -176,7 +171,7 @@ class Assets:
                 if self._is_table(found := self._asset(each, where), place, account):
                     confirmed.append(found)
         if len(confirmed) > 1:
-            raise AmbiguousAssetError(
+            raise CallError(
                 f"{len(confirmed)} assets are {place.dotted}: {first_few([each.id for each in confirmed])}.",
                 hint="Nothing was attached. Delete or rename the assets that are not the table.",
             )

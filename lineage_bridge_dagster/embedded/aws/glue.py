@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -90,11 +91,12 @@ class StrictGlue:
 
     def restore(self) -> None:
         """Restore databases and tables from the store."""
-        for region, name, database_input, created in self._store.databases():
-            database = FakeDatabase(name, database_input, catalog_id=self._account_id)
+        for region, name, database_input, created in self._store.rows("databases"):
+            database = FakeDatabase(name, json.loads(database_input), catalog_id=self._account_id)
             database.created_time = datetime.fromisoformat(created)
             self._backend(region).databases[name] = database
-        for region, database_name, name, state in self._store.tables():
+        for region, database_name, name, stored in self._store.rows("tables"):
+            state = json.loads(stored)
             table = FakeTable(database_name, name, {}, catalog_id=self._account_id)
             table.versions = state["versions"]
             table._current_version = state["current"]
@@ -111,7 +113,7 @@ class StrictGlue:
         database_input = request["DatabaseInput"]
         database = glue.create_database(database_input["Name"], database_input, request.get("Tags"))
         created = database.created_time.isoformat()
-        self._store.put_database(glue.region_name, database.name, database_input, created)
+        self._store.put("databases", glue.region_name, database.name, database_input, created)
         return {}
 
     def _get_database(self, glue: GlueBackend, request: Json) -> Json:
@@ -124,12 +126,13 @@ class StrictGlue:
         database_input = {**request["DatabaseInput"], "Name": request["Name"]}
         glue.update_database(request["Name"], database_input)
         created = glue.get_database(request["Name"]).created_time.isoformat()
-        self._store.put_database(glue.region_name, request["Name"], database_input, created)
+        self._store.put("databases", glue.region_name, request["Name"], database_input, created)
         return {}
 
     def _delete_database(self, glue: GlueBackend, request: Json) -> Json:
         glue.delete_database(request["Name"])
-        self._store.delete_database(glue.region_name, request["Name"])
+        self._store.delete("tables", region=glue.region_name, database=request["Name"])
+        self._store.delete("databases", region=glue.region_name, name=request["Name"])
         return {}
 
     # Tables
@@ -172,7 +175,8 @@ class StrictGlue:
 
     def _delete_table(self, glue: GlueBackend, request: Json) -> Json:
         glue.delete_table(request["DatabaseName"], request["Name"])
-        self._store.delete_table(glue.region_name, request["DatabaseName"], request["Name"])
+        place = {"region": glue.region_name, "database": request["DatabaseName"], "name": request["Name"]}
+        self._store.delete("tables", **place)
         return {}
 
     def _batch_delete_table(self, glue: GlueBackend, request: Json) -> Json:
@@ -242,7 +246,7 @@ class StrictGlue:
             "created": table.created_time.isoformat(),
             "updated": table.updated_time.isoformat() if table.updated_time else None,
         }
-        self._store.put_table(glue.region_name, table.database_name, table.name, state)
+        self._store.put("tables", glue.region_name, table.database_name, table.name, state)
 
     def _describe(self, table: FakeTable, version: str | None = None) -> Json:
         described = table.as_dict(version)

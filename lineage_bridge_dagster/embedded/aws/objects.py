@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import xml.etree.ElementTree as ElementTree
 from datetime import datetime
@@ -9,7 +10,7 @@ from urllib.parse import parse_qs
 
 from moto.s3.models import FakeKey, S3Backend, s3_backends
 
-from lineage_bridge_dagster.embedded.aws.store import Store, StoredObject
+from lineage_bridge_dagster.embedded.aws.store import Store
 
 _log = logging.getLogger(__name__)
 
@@ -27,14 +28,12 @@ class DurableObjects:
 
     def restore(self) -> None:
         """Restore buckets and objects from the store."""
-        for name, region in self._store.buckets():
-            self._backend.create_bucket(name, region)
-        for item in self._store.objects():
-            key = self._backend.put_object(
-                item.bucket, item.key, item.body, etag=item.etag or None, disable_notification=True
-            )
-            key.set_metadata(dict(item.metadata))
-            key.last_modified = datetime.fromisoformat(item.modified)
+        for bucket, region in self._store.rows("buckets"):
+            self._backend.create_bucket(bucket, region)
+        for bucket, name, body, etag, metadata, modified in self._store.rows("objects"):
+            key = self._backend.put_object(bucket, name, body, etag=etag or None, disable_notification=True)
+            key.set_metadata(json.loads(metadata))
+            key.last_modified = datetime.fromisoformat(modified)
 
     def persist(self, method: str, path: str, query: str, body: bytes) -> None:
         """Write a successful request's changes to the store.
@@ -48,30 +47,24 @@ class DurableObjects:
         if not bucket:
             return
         if bucket not in self._backend.buckets:
-            self._store.delete_bucket(bucket)
+            self._store.delete("objects", bucket=bucket)
+            self._store.delete("buckets", name=bucket)
         elif key:
             self._persist_object(bucket, key)
         elif method == "POST" and "delete" in parse_qs(query, keep_blank_values=True):
             for name in _keys_to_delete(body):
                 self._persist_object(bucket, name)
         elif method == "PUT":
-            self._store.put_bucket(bucket, self._backend.buckets[bucket].region_name)
+            self._store.put("buckets", bucket, self._backend.buckets[bucket].region_name)
 
     def _persist_object(self, bucket: str, name: str) -> None:
         key = self._backend.buckets[bucket].keys.get(name)
         if not isinstance(key, FakeKey):
-            self._store.delete_object(bucket, name)
+            self._store.delete("objects", bucket=bucket, key=name)
             return
-        self._store.put_object(
-            StoredObject(
-                bucket,
-                name,
-                key.value,
-                key.etag.strip('"'),
-                {str(k): str(v) for k, v in key.metadata.items()},
-                key.last_modified.isoformat(),
-            )
-        )
+        metadata = {str(k): str(v) for k, v in key.metadata.items()}
+        modified = key.last_modified.isoformat()
+        self._store.put("objects", bucket, name, key.value, key.etag.strip('"'), metadata, modified)
 
 
 def s3_operation(method: str, path: str, query: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from lineage_bridge_dagster.config.aws import aws_session, client_config
+from lineage_bridge_dagster.config.aws import aws_session, client_config, named_client
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.operations.setup.plan import AccountState, Call, resource_of
 from lineage_bridge_dagster.operations.setup.target import Target
 
@@ -61,15 +61,13 @@ class Aws:
 
     def client(self, service: str) -> Any:
         if service not in self._clients:
-            try:
-                self._clients[service] = self._session.client(
-                    service, endpoint_url=self._endpoints.get(service), config=client_config(4)
-                )
-            except (ValueError, BotoCoreError) as error:
-                raise ConfigurationError(
-                    f"The client for {service} could not be created: {error}",
-                    hint="Check --region and the endpoints in the environment (AWS_ENDPOINT_URL).",
-                ) from error
+            self._clients[service] = named_client(
+                self._session,
+                service,
+                client_config(4),
+                check="--region and the endpoints in the environment (AWS_ENDPOINT_URL)",
+                endpoint_url=self._endpoints.get(service),
+            )
         return self._clients[service]
 
     def call(self, call: Call) -> dict[str, Any]:
