@@ -62,9 +62,6 @@ class LakeFormationReader:
 
     Raises:
         ConfigurationError: No client can be made.
-
-    Attributes:
-        calls: The API calls so far, by operation.
     """
 
     def __init__(self, settings: CollectorSettings, region: str) -> None:

@@ -41,11 +41,7 @@ class S3Place:
 
     @classmethod
     def of(cls, settings: LandingSettings, keys: AwsKeys | None = None) -> Self:
-        """The prefix of a URL, `s3://bucket/prefix`.
-
-        Args:
-            settings: The URL, with what the client needs.
-            keys: Used where the settings have none.
+        """The prefix of a URL, `s3://bucket/prefix`, with these keys where the settings have none.
 
         Raises:
             ConfigurationError: The URL has no bucket, or no client can be made.
@@ -79,11 +75,7 @@ def code_of(error: Exception) -> str:
 
 
 def hint_of(error: Exception, denied: str, otherwise: str) -> str:
-    """What to do about an error.
-
-    Args:
-        otherwise: What to do about any but the common errors.
-    """
+    """What to do about an error: to grant what is `denied`, or else, if it is none of the common ones."""
     text = code_of(error) or str(error)
     hints = {"AccessDenied": denied, **_HINTS}
     return next((hint for code, hint in hints.items() if code in text), otherwise)

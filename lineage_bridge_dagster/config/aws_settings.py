@@ -49,11 +49,7 @@ class AwsKeys(NamedTuple):
 
 
 def region_of_profile(profile: str | None) -> str | None:
-    """Return the region that boto3 takes from a profile; None if the profile does not exist or has no region.
-
-    Args:
-        profile: its name; by default that of `AWS_PROFILE`, or `default`.
-    """
+    """The region that boto3 takes from a profile, by default that of `AWS_PROFILE`; None without a region."""
     # Imported here: most settings are read without it.
     import botocore.session
     from botocore.exceptions import BotoCoreError

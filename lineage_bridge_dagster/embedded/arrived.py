@@ -22,12 +22,7 @@ DIGEST = "lineage_bridge.digest"
 
 @dataclass(frozen=True, slots=True)
 class ArrivedTable:
-    """A table that a catalog has.
-
-    Attributes:
-        parameters: of Glue, or the properties of Iceberg.
-        version: of the table in Glue, or of its metadata.
-    """
+    """A table that Glue or an Iceberg catalog has, with its parameters or properties."""
 
     parameters: Mapping[str, str]
     version: str

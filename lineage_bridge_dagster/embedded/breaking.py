@@ -92,13 +92,7 @@ class Broken:
 
 
 class Breaker:
-    """Breaks and heals the APIs of one running stack.
-
-    Args:
-        confluent_url: URL of the Confluent emulator.
-        aws_url: URL of the Glue and S3 server.
-        iceberg_url: URL of the server of the Iceberg REST catalogs.
-    """
+    """Breaks and heals the APIs of one running stack, at the URLs of its three servers."""
 
     def __init__(self, confluent_url: str, aws_url: str, iceberg_url: str) -> None:
         self._confluent, self._aws = confluent_url, aws_url

@@ -95,10 +95,7 @@ def wait_for_repair(
 ) -> Repaired:
     """Wait until a sweep has found the loss and its run has restored the lineage.
 
-    Args:
-        environment: the variables that point at the stack.
-        instance: the folder of the Dagster instance.
-        check: raises an error if Dagster does not run any more.
+    `check` raises an error if Dagster does not run any more.
 
     Raises:
         LineageBridgeError: it has not come back in time.

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Asks for a new process that executes a run.
-
-    Attributes:
-        run_id: the run.
-        arguments: of `dagster api`, those that execute the run.
-    """
+    """Asks for a new process that executes a run by these arguments of `dagster api`."""
 
     run_id: str
     arguments: tuple[str, ...]

@@ -58,12 +58,7 @@ class HopLine:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionBlock:
-    """The content of a block before truncation.
-
-    Attributes:
-        lines: In the order of a chain: nearest first.
-        sources: As in `Chain`.
-    """
+    """The content of a block before truncation; its lines are in the order of a chain, nearest first."""
 
     lines: tuple[HopLine, ...]
     table: str

@@ -60,11 +60,7 @@ def _reversed(index: _Index) -> dict[Place, list[Place]]:
 
 
 class ColumnTargets:
-    """The columns that columns feed, the reverse of the flows into columns.
-
-    Args:
-        flows: The flows into the columns of all topics and tables.
-    """
+    """The columns that columns feed, the reverse of the flows into columns."""
 
     def __init__(self, flows: Iterable[ColumnFlow]) -> None:
         self._fed: dict[str, dict[str, list[Column]]] = {}

@@ -114,13 +114,7 @@ def _entries(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of a batch.
-
-    Attributes:
-        values: By name; JSON is parsed.
-        texts: The names of those that hold texts and nulls alone.
-        rows: How many values each has.
-    """
+    """The columns of a batch."""
 
     values: Mapping[str, list[Any]]
     texts: Collection[str]

@@ -97,13 +97,7 @@ def add_loaded_table(graph: Graph, table: Node, topic: LoadedTopic, scope: Scope
 
 
 def two_writers(topic: LoadedTopic, tableflow: str, table: str) -> str:
-    """The conflict of a table that Tableflow claims, too, as a sentence without its end.
-
-    Args:
-        topic: that `topic_to_iceberg` loads.
-        tableflow: the topic that Tableflow writes, as `cluster.topic`.
-        table: the qualified name of the table.
-    """
+    """The conflict of a table that Tableflow claims for `cluster.topic`, too, as a sentence without end."""
     return f"{tableflow} by Tableflow and {topic.dotted} by topic_to_iceberg both become {table}"
 
 

@@ -65,11 +65,7 @@ class GlueTarget(PushTarget):
 
 
 class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
-    """The tables of one account and region.
-
-    Args:
-        settings: As for every catalog, and so are `clock` and `sleep`.
-    """
+    """The tables of one account and region."""
 
     def __init__(
         self,

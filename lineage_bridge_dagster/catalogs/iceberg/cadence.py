@@ -21,12 +21,7 @@ QUANTILE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Cadence:
-    """The usual time between commits of rows.
-
-    Attributes:
-        interval_ms: milliseconds that `QUANTILE` of the intervals do not exceed.
-        intervals: the number of intervals that show it.
-    """
+    """The usual time between commits of rows: `QUANTILE` of these intervals do not exceed it."""
 
     interval_ms: int
     intervals: int

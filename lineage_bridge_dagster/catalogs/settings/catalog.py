@@ -236,11 +236,7 @@ class CatalogSettings(BaseModel):
         return self.model_copy(update=update)
 
     def _signed(self, home: str | None) -> dict[str, str]:
-        """The fields of a REST catalog that follow from how its requests are signed.
-
-        Args:
-            home: the region of `aws`, for a catalog that names none.
-        """
+        """The fields of a REST catalog that follow from how its requests are signed, in the region of `aws`."""
         signing = glue_iceberg.signing(
             self.name, self.uri, self.warehouse, self.signing_name, self.signing_region, self.region
         )

@@ -47,14 +47,7 @@ _REASONS = {
 
 
 class Application:
-    """Serves one account's requests.
-
-    Args:
-        account_id: the account in moto.
-        objects: persists S3's changes.
-        access: what each caller of Glue may do.
-        table_buckets: S3 Tables, and the catalogs of Glue that mount it.
-    """
+    """Serves one account's requests."""
 
     def __init__(
         self,

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 
 class AwsError(Exception):
-    """Raised to send an error response.
-
-    Args:
-        code: the service's name for the error, such as `ConcurrentModificationException`.
-    """
+    """Raised to send an error response, such as `ConcurrentModificationException`."""
 
     def __init__(self, code: str, message: str, status: int = 400) -> None:
         super().__init__(message)

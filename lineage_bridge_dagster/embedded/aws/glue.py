@@ -37,12 +37,7 @@ Json = dict[str, Any]
 
 
 class StrictGlue:
-    """One account's catalogs, one per region.
-
-    Args:
-        account_id: the account in moto.
-        store: where every change is written before it is acknowledged.
-    """
+    """One account's catalogs, one per region. Every change is stored before it is acknowledged."""
 
     def __init__(self, account_id: str, store: Store) -> None:
         self.lock = threading.RLock()

@@ -36,13 +36,7 @@ class DurableObjects:
             key.last_modified = datetime.fromisoformat(modified)
 
     def persist(self, method: str, path: str, query: str, body: bytes) -> None:
-        """Write a successful request's changes to the store.
-
-        Args:
-            path: `/bucket` or `/bucket/key`, decoded.
-            query: raw query string.
-            body: raw body, which contains the keys of a bulk deletion.
-        """
+        """Write a successful request's changes to the store; its path is decoded, query and body are raw."""
         bucket, _, key = path.lstrip("/").partition("/")
         if not bucket:
             return

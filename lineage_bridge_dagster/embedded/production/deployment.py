@@ -55,12 +55,8 @@ class Production:
     """The processes of a deployment, each of which can be killed, paused and started again by its name.
 
     `with Production(stack)` starts all of them and leaves nothing running. The stack must be up; `prepare`
-    can run beside its start.
-
-    Args:
-        stack: the platform below it: Confluent's APIs, Glue, S3 and Spark.
-        settings: further variables of all processes of Dagster.
-        port: of the UI; by default a free one.
+    can run beside its start. The settings are further variables of Dagster; the UI's port is a free one by
+    default.
     """
 
     def __init__(

@@ -36,9 +36,7 @@ class Catalog:
     def jdbc(cls, name: str, database: Path, warehouse: str) -> Self:
         """A catalog whose table pointers are in a SQLite file, which is created if missing.
 
-        Args:
-            name: Its key in `CatalogServer.urls`.
-            warehouse: S3 location of tables that are created without one.
+        The warehouse is the S3 location of tables that are created without one.
         """
         database.parent.mkdir(parents=True, exist_ok=True)
         properties = {

@@ -42,12 +42,7 @@ _ICEBERG: Mapping[str, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class CatalogFault:
-    """A failure of an endpoint, for all requests or a number of them.
-
-    Attributes:
-        status: one of its `STATUSES`.
-        times: requests that are left to fail; None for all.
-    """
+    """A failure of an endpoint, one of its `STATUSES`, for all requests or the next `times`."""
 
     api: str
     status: str

@@ -83,13 +83,7 @@ class GlueGate:
 
 @dataclass(frozen=True, slots=True)
 class TableflowGate:
-    """Tableflow's REST catalog of one environment.
-
-    Attributes:
-        catalog: Base URL of the catalog behind it.
-        issuer: Issues and verifies its tokens.
-        vended: What it hands out for the files of a table.
-    """
+    """Tableflow's REST catalog of one environment; `vended` is handed out for the files of a table."""
 
     organization: str
     environment: str

@@ -56,11 +56,7 @@ def client_of(authorization: str) -> dict[str, str]:
 
 @dataclass(slots=True)
 class TokenIssuer:
-    """Issues bearer tokens of one scope to clients with these secrets, and verifies them.
-
-    Attributes:
-        lifetime: Seconds for which a token is valid.
-    """
+    """Issues bearer tokens of one scope, for some seconds, to clients with these secrets; verifies them."""
 
     clients: Mapping[str, str]
     scope: str = "catalog"

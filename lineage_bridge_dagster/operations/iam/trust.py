@@ -94,10 +94,7 @@ def wanted_integrations(graph: Graph | None) -> frozenset[str]:
 
 
 def trust_of(integrations: Iterable[ProviderIntegration], wanted: Collection[str] = ()) -> Trust:
-    """The trust policy for one provider integration, or its placeholders if there is none.
-
-    Args:
-        wanted: ids to choose from; empty: all.
+    """The trust policy for one provider integration of these ids, or its placeholders if there is none.
 
     Raises:
         ConfigurationError: there are several, each with a principal and an external id of its own, or none

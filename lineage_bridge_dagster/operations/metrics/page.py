@@ -25,8 +25,7 @@ _Samples = dict[MetricFamily, dict[tuple[str, ...], _Value]]
 def page(reading: InstanceReading, max_topics: int = MAX_TOPICS) -> Iterator[Metric]:
     """Yield every metric that has a sample. What was never measured has none: it is not zero.
 
-    Args:
-        max_topics: topics of a component with a series of their own.
+    Only so many topics of a component have a series of their own.
     """
     samples: _Samples = {family: {} for family in FAMILIES}
     samples[f.COUNTED_SINCE][()] = reading.totals.began

@@ -85,12 +85,7 @@ class Sensor(NamedTuple):
 
 @dataclass(frozen=True)
 class InstanceReading:
-    """What the storage tells at a Unix time.
-
-    Attributes:
-        checks: the number of results by check and status.
-        heartbeats: Unix times in seconds, by daemon.
-    """
+    """What the storage tells at a Unix time in seconds, as all times are."""
 
     now: float
     totals: RunTotals

@@ -187,10 +187,7 @@ def undo(aws: Aws, record: Record, *, report: Callable[[Outcome], None], sleep: 
 
 
 def perform(aws: Aws, action: Action, *, sleep: Sleep = time.sleep, wait: bool = True) -> Done:
-    """Perform one action.
-
-    Args:
-        wait: retry a grant while its resource is not visible yet.
+    """Perform one action; with `wait`, try a grant again while its resource is not visible yet.
 
     Raises:
         SetupError: it failed.
