@@ -67,7 +67,7 @@ class OwnFolders:
         return parent.rpartition("/")[2] in self._folder_names()
 
     def of_files(self, location: str) -> tuple[str, ...]:
-        """The folders, each with a final slash, below which files are the table's; its own location is one."""
+        """The folders, each with a final slash, below which files are the table's, as below its location."""
         defaults = (f"{parent}/{self.table}" for parent in self._parents())
         folders = (*map(normalized, (location, self.location, *self.paths)), *defaults)
         return tuple(f"{folder}/" for folder in dict.fromkeys(folders) if folder)

@@ -236,7 +236,7 @@ class CatalogSettings(BaseModel):
         return self.model_copy(update=update)
 
     def _signed(self, home: str | None) -> dict[str, str]:
-        """The fields of a REST catalog that follow from how its requests are signed, in the region of `aws`."""
+        """The fields that follow from how requests to a REST catalog are signed, in the region of `aws`."""
         signing = glue_iceberg.signing(
             self.name, self.uri, self.warehouse, self.signing_name, self.signing_region, self.region
         )
