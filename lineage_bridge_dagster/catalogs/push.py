@@ -194,8 +194,6 @@ def removal_limit(tables: int, share: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Lineage:
-    """What is upstream of each table."""
-
     graph: Graph
     index: UpstreamIndex
     gaps: Gaps

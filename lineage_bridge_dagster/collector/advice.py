@@ -35,8 +35,6 @@ _POLICY = "`lineage-bridge iam-policy --collector` prints the policy."
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """An error on a region, as AWS told it."""
-
     error: LineageBridgeError
     region: str
     settings: CollectorSettings = field(repr=False)

@@ -259,7 +259,6 @@ class Extractor:
         self._progress(f"Read {plural(delta.tables, 'table')}, {delta.changed:,} of them changed")
 
     def _write_tags(self, files: ExtractFiles, delta: Delta, regions: Sequence[Region]) -> TagsRead:
-        """Write Lake Formation's tags, if they are wanted."""
         if self.settings.lake_formation_tags is False:
             return TagsRead()
         self._progress("Reading Lake Formation tags")

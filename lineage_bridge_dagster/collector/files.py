@@ -75,8 +75,6 @@ class RowWriter(ABC):
 
 
 class _TextWriter(RowWriter):
-    """A text file, compressed or not."""
-
     def __init__(self, path: Path, kind: Kind, *, compress: bool) -> None:
         super().__init__(path, kind)
         raw: IO[bytes] = path.open("xb")

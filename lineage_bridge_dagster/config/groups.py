@@ -180,7 +180,6 @@ def _over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
 def _explained(
     error: ValidationError, given: Given, variables: Mapping[str, str | None]
 ) -> ConfigurationError:
-    """An error that names the variable, or the field in the YAML, that is wrong."""
     first = error.errors(include_input=False)[0]
     group, name, *inner = (*map(str, first["loc"]), "")
     field = GROUPS[group].model_fields.get(name)

@@ -169,7 +169,6 @@ def _group(path: tuple[str, ...]) -> str:
 
 
 def _setting(path: tuple[str, ...], name: str) -> FieldInfo | None:
-    """The setting that a field is a view of, if it is one."""
     model = GROUPS.get(_group(path))
     return model.model_fields.get(name) if model else None
 

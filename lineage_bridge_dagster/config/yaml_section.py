@@ -136,7 +136,6 @@ def _problems(section: type[YamlSection], data: object, path: Path) -> Iterator[
 
 
 def _item_problems(item: type[YamlSection], value: object, path: Path) -> Iterator[InitErrorDetails]:
-    """Everything that is wrong in a list of sections."""
     what = f"a mapping of {', '.join(item.model_fields)}"
     if isinstance(value, list):
         for index, each in enumerate(value):

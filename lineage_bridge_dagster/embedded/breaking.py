@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import httpx
 
-from lineage_bridge_dagster.embedded.local_http import local_client
+from lineage_bridge_dagster.embedded.ports import local_client
 from lineage_bridge_dagster.embedded.rest import names
 from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT
 from lineage_bridge_dagster.embedded.world.filling import StackRequestError

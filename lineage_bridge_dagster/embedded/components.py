@@ -17,9 +17,8 @@ import httpx
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.broker import BrokerProcess
-from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.paths import StackPaths
-from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.embedded.ports import HOST, local_client
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, S3_TABLES
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.jars.jvm import home as java_home

@@ -205,7 +205,6 @@ def end_of_log(paths: StackPaths, component: str) -> str:
 
 
 def _own_processes(paths: StackPaths) -> list[tuple[psutil.Process, str]]:
-    """All processes with this home's mark, with their components."""
     owned = []
     own_pid = os.getpid()
     for process in psutil.process_iter():

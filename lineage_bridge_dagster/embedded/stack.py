@@ -40,9 +40,8 @@ from lineage_bridge_dagster.embedded.components import (
     iceberg_component,
     materializer_component,
 )
-from lineage_bridge_dagster.embedded.local_http import local_client
 from lineage_bridge_dagster.embedded.paths import HOME_VARIABLE, MARKER, StackPaths
-from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.embedded.ports import HOST, local_client
 from lineage_bridge_dagster.embedded.processes import Tail
 from lineage_bridge_dagster.embedded.rest.names import GLUE_PATH, TABLEFLOW_PATH
 from lineage_bridge_dagster.embedded.world.connectors import routes
@@ -380,7 +379,6 @@ class Stack:
         return self._internal("tableflow")
 
     def _internal(self, name: str) -> list[dict[str, Any]]:
-        """A list of the emulator's internal API."""
         url = f"{self.env()['LINEAGE_BRIDGE_CONFLUENT_API_URL']}/emulator/{name}"
         try:
             with local_client(timeout=15) as client:

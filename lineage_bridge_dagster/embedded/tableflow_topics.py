@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from lineage_bridge_dagster.confluent.graph.tableflow import DEFAULT_ERROR_TOPIC
-from lineage_bridge_dagster.embedded.local_http import local_client
+from lineage_bridge_dagster.embedded.ports import local_client
 from lineage_bridge_dagster.embedded.world.model import MANAGED_STORAGE
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_entries import TopicEntryConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import Failures

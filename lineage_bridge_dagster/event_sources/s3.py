@@ -59,7 +59,6 @@ class EventObjects:
 
     @property
     def _place(self) -> tuple[str, str]:
-        """The bucket and the prefix."""
         bucket, _, prefix = self.url.removeprefix("s3://").partition("/")
         return bucket, prefix
 
@@ -130,7 +129,6 @@ def _take(client: S3Client, bucket: str, key: str, intake: EventIntake) -> str:
 
 
 def _objects(client: S3Client, bucket: str, prefix: str) -> Iterator[ObjectTypeDef]:
-    """The objects in the order of their names."""
     for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
         for each in page.get("Contents", ()):
             key = each["Key"]

@@ -114,8 +114,6 @@ def _entries(
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns of a batch."""
-
     values: Mapping[str, list[Any]]
     texts: Collection[str]
     rows: int

@@ -108,7 +108,6 @@ def _spelled(names: Collection[str]) -> set[bytes]:
 
 
 def _name(line: bytes) -> bytes:
-    """The qualified name of a node, as its line spells it."""
     start = line.index(_NAME) + len(_NAME)
     return line[start : _end(line, start)]
 
@@ -156,7 +155,6 @@ def _closure(file: BinaryIO, starts: Collection[bytes]) -> tuple[set[bytes], set
 
 
 def _edge(line: bytes) -> tuple[bytes, bytes, bytes]:
-    """The ends and the kind of an edge."""
     source = _end(line, len(_SOURCE))
     target = _end(line, source + len(_TARGET))
     kind = line.index(b'"', target + len(_KIND))

@@ -87,7 +87,6 @@ def enrich(
 
 
 def _sources(graph: Graph) -> list[Node]:
-    """The Tableflow tables that are synced to Glue."""
     tables = graph.of_type(NodeType.TABLEFLOW_TABLE)
     return [_without_status(node) for node in tables if AWS_GLUE in TableflowNode.of(node).catalog_types]
 

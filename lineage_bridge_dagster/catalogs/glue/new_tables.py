@@ -72,7 +72,6 @@ def with_new_tables(
 
 
 def _scan(reader: GlueReader, places: Collection[GluePlace], graph: Graph) -> CatalogScan:
-    """What Glue has in these places."""
     scan = CatalogScan(databases=sorted({place.database for place in places}))
     with ThreadPoolExecutor(_CALLS_AT_ONCE, thread_name_prefix="glue-read") as pool:
         answers = pool.map(lambda place: reader.table(place.database, place.table), places)

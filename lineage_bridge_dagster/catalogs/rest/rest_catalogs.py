@@ -286,7 +286,6 @@ def target_of(node: Node) -> IcebergTarget:
 
 
 def _target(catalog: str, identifier: Identifier) -> IcebergTarget:
-    """The target of a table that no discovery knows."""
     *levels, table = identifier
     namespace = ".".join(levels)
     node = Node(

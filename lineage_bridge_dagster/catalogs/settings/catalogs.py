@@ -22,7 +22,6 @@ _log = logging.getLogger(__name__)
 
 
 def _from_variables(found: Mapping[str, str]) -> dict[str, dict[str, object]]:
-    """The catalogs that variables define, by name."""
     return {**glue_iceberg.variables(found), **tableflow_catalog.variables(found)}
 
 

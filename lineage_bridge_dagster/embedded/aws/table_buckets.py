@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 import httpx
 
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
-from lineage_bridge_dagster.embedded.local_http import local_client
+from lineage_bridge_dagster.embedded.ports import local_client
 
 Json = dict[str, Any]
 

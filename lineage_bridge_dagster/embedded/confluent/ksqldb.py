@@ -200,7 +200,6 @@ def _field(name: str, avro: Any) -> Json:
 
 
 def _sql_type(avro: Any) -> Json:
-    """ksqlDB's type for an Avro type."""
     if isinstance(avro, list):
         return _sql_type(next(one for one in avro if one != "null"))
     kind = str(avro.get("logicalType", avro["type"]) if isinstance(avro, dict) else avro)

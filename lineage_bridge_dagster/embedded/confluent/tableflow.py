@@ -214,7 +214,6 @@ def _parse_storage(spec: Document, cluster: world.Cluster) -> Document:
 
 
 def _overridden(document: Document, key: str) -> Document:
-    """A topic as the public API reports it."""
     topic, overrides = document["topics"][key], document.get("overrides", {})
     integrated = not overrides.get(topic["cluster"], {}).get("absent")
     return {**topic, **overrides.get(key, {}), "integrated": integrated}

@@ -115,7 +115,6 @@ def _wait_for_runs(deployment: Production, since: datetime, timeout: float) -> N
 
 
 def _show_runs(deployment: Production, since: datetime) -> None:
-    """Show the runs since then, each a process of its own."""
     shown = Table("job", "status", "pid", "seconds", "logs in S3", box=None, pad_edge=False)
     with deployment.instance() as instance:
         for record in _runs(instance, since):

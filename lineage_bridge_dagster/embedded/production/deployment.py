@@ -315,5 +315,4 @@ class Production:
 
 
 def _component(name: str) -> str:
-    """The name of a process in the stack, and of its log."""
     return f"production-{name.replace('_', '-')}"

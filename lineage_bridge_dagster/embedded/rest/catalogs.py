@@ -114,7 +114,6 @@ class CatalogServer:
         return self._gateway is not None and self._gateway.usable
 
     def _serve(self, gateway: JvmGateway, catalog: Catalog) -> int:
-        """Start serving a catalog; return the port."""
         jvm = gateway.jvm
         properties = _java_map(jvm, {**self._s3, **catalog.properties})
         configuration = jvm.org.apache.hadoop.conf.Configuration()

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, LocalBrokerError
-from lineage_bridge_dagster.embedded.local_http import local_client
+from lineage_bridge_dagster.embedded.ports import local_client
 from lineage_bridge_dagster.embedded.world import filling
 from lineage_bridge_dagster.embedded.world.filling import Encoder, StackFile, StackRequestError
 from lineage_bridge_dagster.embedded.world.model import Cluster, Topic
@@ -151,8 +151,6 @@ def resolve_topic(topics: Mapping[str, list[str]], topic: str, cluster: str | No
 
 
 class _Client:
-    """Client of the emulator's public APIs."""
-
     def __init__(self, stack: StackFile) -> None:
         self._http = local_client(base_url=stack.confluent_url, timeout=30)
 

@@ -20,7 +20,7 @@ import fastavro
 import httpx
 
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, KafkaMessage, LocalBrokerError
-from lineage_bridge_dagster.embedded.local_http import local_client
+from lineage_bridge_dagster.embedded.ports import local_client
 from lineage_bridge_dagster.embedded.world.model import SampleConsumerGroup, Topic
 from lineage_bridge_dagster.embedded.world.places import SCHEMA_REGISTRY_ID, api_key
 from lineage_bridge_dagster.embedded.world.topics import GROUPS, TOPICS
@@ -186,7 +186,6 @@ def produce_next(broker: Broker, topic: Topic, encoder: Encoder, count: int) -> 
 
 
 def _initial_count(topic: Topic, partition: int) -> int:
-    """Return how many of the initial records belong to a partition."""
     return len(range(partition, topic.records, topic.partitions))
 
 

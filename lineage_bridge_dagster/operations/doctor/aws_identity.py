@@ -86,7 +86,6 @@ def account(context: Context) -> Iterator[Result]:
 
 
 def _discovered_accounts(context: Context, catalog: str, tried: str) -> Iterator[Result]:
-    """The account of the catalog that the last discovery read."""
     others = sorted({table.catalog_id for table in context.tables()} - {"", catalog})
     if others:
         yield failed(

@@ -209,5 +209,4 @@ def _how(catalogs: Catalogs, settings: CatalogSettings) -> str:
 
 
 def _without_user(uri: str) -> str:
-    """A URL without user and password."""
     return re.sub(r"//[^/@]*@", "//", uri)

@@ -130,7 +130,6 @@ def _bounded(settings: ConfluentSettings) -> ConfluentSettings:
 
 
 def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Result:
-    """Try a door with its key."""
     tried = f"{door.request} at {door.place}"
     try:
         credential = door.access.credential(settings)

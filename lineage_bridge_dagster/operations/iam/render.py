@@ -92,7 +92,6 @@ def _block(kind: str, name: str, texts: Mapping[str, str], documents: Mapping[st
 
 
 def _expression(value: Any, indent: int) -> str:
-    """A JSON value as an expression of Terraform's language."""
     inner, outer = " " * (indent + 2), " " * indent
     if isinstance(value, Mapping):
         items = [f"{inner}{_key(key)} = {_expression(item, indent + 2)}" for key, item in value.items()]

@@ -252,7 +252,6 @@ def _sensors(found: _Automations) -> Iterator[Sensor]:
 
 
 def _cursor(state: AutomationState) -> Cursor | None:
-    """The cursor of a lineage sensor."""
     if not state.cursor or _base(state.name, _AUTOMATIONS) != _NAMES.sensor:
         return None
     try:

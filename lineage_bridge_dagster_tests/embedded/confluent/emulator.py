@@ -15,8 +15,7 @@ import uvicorn
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.app import create_app
 from lineage_bridge_dagster.embedded.kafka.broker import Broker
-from lineage_bridge_dagster.embedded.local_http import local_client
-from lineage_bridge_dagster.embedded.ports import HOST
+from lineage_bridge_dagster.embedded.ports import HOST, local_client
 from lineage_bridge_dagster.embedded.world.filling import SeedReport, fill, registry_client
 from lineage_bridge_dagster_tests.embedded.kafka.memory_broker import MemoryBroker
 
