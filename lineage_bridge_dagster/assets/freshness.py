@@ -35,8 +35,7 @@ from lineage_bridge_dagster.assets.table_commits import (
 from lineage_bridge_dagster.assets.times import as_text, in_future, now_ms, timestamp
 from lineage_bridge_dagster.assets.topic_facts import Backlog, ReadBacklogs
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
-from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import Cadence, SnapshotState
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType

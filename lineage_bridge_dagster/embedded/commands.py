@@ -24,6 +24,10 @@ out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def _say(text: str) -> None:
+    out.print(text, markup=False)
+
+
 def _report(line: str) -> None:
     err.print(line, markup=False)
 
@@ -72,8 +76,7 @@ def up(port_base: int | None) -> None:
     stack.up(_report, port_base=port_base)
     _show(stack)
     topics = stack.topics_without_tableflow()
-    out.print(
-        f"""
+    _say(f"""
 The stack is up after {time.monotonic() - began:.0f} s. Spark writes its tables in the background.
 
 What to try
@@ -83,9 +86,7 @@ What to try
   lineage-bridge local enable-tableflow {topics[0] if topics else "TOPIC"}
   lineage-bridge local logs -f
 
-Data: {stack.home}   Stop: lineage-bridge local down""",
-        markup=False,
-    )
+Data: {stack.home}   Stop: lineage-bridge local down""")
 
 
 @local.command()
@@ -194,7 +195,7 @@ def enable_tableflow(topic: str, cluster: str | None) -> None:
     """
     from lineage_bridge_dagster.embedded import world
 
-    out.print(world.enable_tableflow(_stack().home, topic, cluster), markup=False)
+    _say(world.enable_tableflow(_stack().home, topic, cluster))
 
 
 @local.command("disable-tableflow")
@@ -209,7 +210,7 @@ def disable_tableflow(topic: str, cluster: str | None) -> None:
     """
     from lineage_bridge_dagster.embedded import world
 
-    out.print(world.disable_tableflow(_stack().home, topic, cluster), markup=False)
+    _say(world.disable_tableflow(_stack().home, topic, cluster))
 
 
 @local.command()
@@ -226,7 +227,7 @@ def produce(topic: str, count: int, cluster: str | None) -> None:
     """
     from lineage_bridge_dagster.embedded import world
 
-    out.print(world.produce(_stack().home, topic, count, cluster), markup=False)
+    _say(world.produce(_stack().home, topic, count, cluster))
 
 
 @local.command()
@@ -246,21 +247,17 @@ def wipe(table: str) -> None:
 
     stack = _stack()
     wiped = wiping.wipe(stack.env(), stack.tableflow_tables(), table)
-    out.print(
+    _say(
         f"Wiped {wiped.table} at {wiped.at:%H:%M:%S} UTC: {plural(wiped.parameters, 'parameter')}, and the "
         "lineage in its description.",
-        markup=False,
     )
-    out.print(
-        """
+    _say("""
 What to check
   1. lineage-bridge push --dry-run shows what is missing, until a sweep of the sensor finds it.
   2. In the Dagster UI, Automation > lineage_sensor: a tick that requests a run with the tag
      lineage_bridge/repair. Its log names the table.
   3. The table's page: the materialization of that run, with the parameters that came back.
-Wipe it again when it is back: each repair waits longer, and the third loss names the likely writer.""",
-        markup=False,
-    )
+Wipe it again when it is back: each repair waits longer, and the third loss names the likely writer.""")
 
 
 _HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())
@@ -293,9 +290,8 @@ _HOW = "\n".join(f"      {name:<16} {what}" for name, what in APIS.items())
 def break_(api: str, status: str, times: int | None) -> None:
     check(api, status)
     broken = _breaker().break_api(api, status, times)
-    out.print(f"{broken} ({APIS[api]}).{_what_to_expect(broken)}", markup=False)
-    out.print(
-        f"""
+    _say(f"{broken} ({APIS[api]}).{_what_to_expect(broken)}")
+    _say(f"""
 What to check in the Dagster UI
   1. Jobs > refresh > Launchpad: launch a run, or wait for its schedule. It succeeds, and its output lists the
      scopes that could not be read completely.
@@ -305,9 +301,7 @@ What to check in the Dagster UI
   4. Any Glue table: its parameters and description are unchanged. A push shortens or removes nothing.
 On the command line, lineage-bridge extract exits 3 and prints the coverage.
 
-Heal it with: lineage-bridge local heal {api}. After the next refresh the check passes.""",
-        markup=False,
-    )
+Heal it with: lineage-bridge local heal {api}. After the next refresh the check passes.""")
 
 
 @local.command()
@@ -324,12 +318,11 @@ def heal(api: str | None) -> None:
         known_api(api)
     healed = _breaker().heal(api)
     if not healed:
-        out.print(f"{api or 'No API'} was {'not ' if api else ''}broken.", markup=False)
+        _say(f"{api or 'No API'} was {'not ' if api else ''}broken.")
         return
     names = ", ".join(dict.fromkeys(broken.api for broken in healed))
-    out.print(
+    _say(
         f"Healed: {names}. The next refresh reads everything again; you can launch it in the UI.",
-        markup=False,
     )
 
 

@@ -15,8 +15,7 @@ from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth
 from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts
-from lineage_bridge_dagster.catalogs.iceberg.cadence import Cadence
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import Cadence, SnapshotError, SnapshotState
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.model import Node

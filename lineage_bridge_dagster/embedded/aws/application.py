@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 from xml.sax.saxutils import escape
@@ -46,27 +47,20 @@ _REASONS = {
 }
 
 
+@dataclass
 class Application:
     """Serves one account's requests."""
 
-    def __init__(
-        self,
-        account_id: str,
-        glue: StrictGlue,
-        objects: DurableObjects,
-        faults: Faults,
-        access: AccessPolicies,
-        table_buckets: TableBuckets,
-        assets: BusinessAssets,
-    ) -> None:
-        self.closed = False
-        self._account_id = account_id
-        self._glue = glue
-        self._objects = objects
-        self._faults = faults
-        self._access = access
-        self._table_buckets = table_buckets
-        self._assets = assets
+    account_id: str
+    glue: StrictGlue
+    objects: DurableObjects
+    faults: Faults
+    access: AccessPolicies
+    table_buckets: TableBuckets
+    assets: BusinessAssets
+    closed: bool = False
+
+    def __post_init__(self) -> None:
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._s3_writes = threading.Lock()
 
@@ -87,7 +81,7 @@ class Application:
         try:
             _, region, _ = _signature(environ)
             request = path + body.decode("utf-8", "replace") if target else path
-            fault = self._faults.record_call(operation, request, region)
+            fault = self.faults.record_call(operation, request, region)
             if fault is not None:
                 return self._fail(fault, environ, path, body, operation, region, start_response)
             return self._handle(environ, path, body, operation, region, start_response)
@@ -98,31 +92,31 @@ class Application:
         self, environ: Environ, path: str, body: bytes, operation: str, region: str, start: StartResponse
     ) -> Iterable[bytes]:
         if environ.get("HTTP_X_AMZ_TARGET", "").startswith("AWSGlue."):
-            self._access.check(_signature(environ)[0], region, operation, _request(body))
+            self.access.check(_signature(environ)[0], region, operation, _request(body))
             if len(body) > MAX_GLUE_REQUEST_BYTES:
                 raise AwsError("InvalidInputException", "Payload size of request exceeded limit")
-            for part in (self._table_buckets, self._glue, self._assets):
+            for part in (self.table_buckets, self.glue, self.assets):
                 if part.implements(operation):
                     return _send(start, 200, part.call(region, operation, _request(body)))
-            with self._glue.lock:
+            with self.glue.lock:
                 return self._call_moto(environ, body, start)[1]
         method, service = environ["REQUEST_METHOD"], _signature(environ)[2]
         if service == "s3tables":
             query = parse_qs(environ.get("QUERY_STRING", ""))
-            return _send(start, *self._table_buckets.answer(method, path, query, body))
+            return _send(start, *self.table_buckets.answer(method, path, query, body))
         if service == "s3" and method in ("PUT", "POST", "DELETE"):
             with self._s3_writes:
                 status, chunks = self._call_moto(environ, body, start)
                 if status < 300:
                     query = environ.get("QUERY_STRING", "")
-                    self._objects.persist(method, path, query, body)
+                    self.objects.persist(method, path, query, body)
                 return chunks
         return self._call_moto(environ, body, start)[1]
 
     def _call_moto(self, environ: Environ, body: bytes, start: StartResponse) -> tuple[int, list[bytes]]:
         environ = {**environ, "wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
         # moto separates records by account; one account per server isolates the servers of one process.
-        environ["HTTP_X_MOTO_ACCOUNT_ID"] = self._account_id
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.account_id
         environ.pop("HTTP_TRANSFER_ENCODING", None)
         response_start: list[Any] = []
 
@@ -165,22 +159,22 @@ class Application:
         if (method, path) == ("GET", "health"):
             return _send(start, 200, {"status": "ok"})
         if (method, path) == ("GET", "calls"):
-            return _send(start, 200, dict(self._faults.calls))
+            return _send(start, 200, dict(self.faults.calls))
         if path == "faults" and method in ("GET", "POST", "DELETE"):
             if method == "POST":
                 try:
-                    self._faults.add(Fault.from_json(json.loads(_body(environ))))
+                    self.faults.add(Fault.from_json(json.loads(_body(environ))))
                 except (TypeError, ValueError) as error:
                     return _send(start, 400, {"error": str(error)})
             if method == "DELETE":
-                self._faults.clear()
-            return _send(start, 200, {"faults": self._faults.active()})
+                self.faults.clear()
+            return _send(start, 200, {"faults": self.faults.active()})
         if path == "policies" and method in ("POST", "DELETE"):
             if method == "POST":
                 policy = json.loads(_body(environ))
-                self._access.attach(policy["access_key"], policy["policy"])
+                self.access.attach(policy["access_key"], policy["policy"])
             else:
-                self._access.clear()
+                self.access.clear()
             return _send(start, 200, {})
         return _send(start, 404, {"error": "health, calls, faults or policies"})
 

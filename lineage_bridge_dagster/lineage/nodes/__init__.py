@@ -16,7 +16,6 @@ from lineage_bridge_dagster.lineage.nodes.catalog_table import (
     IcebergTableNode,
 )
 from lineage_bridge_dagster.lineage.nodes.node import Node, NodeType, OtherNode, loaded_node, node_class
-from lineage_bridge_dagster.lineage.nodes.outside import ConsumerGroupNode, DatasetNode
 from lineage_bridge_dagster.lineage.nodes.process import (
     ConnectorNode,
     ExternalJobNode,
@@ -26,7 +25,7 @@ from lineage_bridge_dagster.lineage.nodes.process import (
     StatementNode,
 )
 from lineage_bridge_dagster.lineage.nodes.tableflow_table import TableflowNode
-from lineage_bridge_dagster.lineage.nodes.topic import SchemaNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes.topic import ConsumerGroupNode, DatasetNode, SchemaNode, TopicNode
 from lineage_bridge_dagster.lineage.nodes.values import (
     CatalogIntegrationState,
     CatalogSync,

@@ -1,4 +1,4 @@
-"""Kafka topics and registered schemas."""
+"""What data is in, and who reads it: topics, schemas, datasets outside Confluent, consumer groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_bridge_dagster.lineage.nodes.attribute import Api, Holds, attribute
 from lineage_bridge_dagster.lineage.nodes.node import Node, NodeType, kind
-from lineage_bridge_dagster.lineage.nodes.values import Field, read_number, read_text
+from lineage_bridge_dagster.lineage.nodes.values import COLUMNS, Field, read_number, read_text
 
 
 @kind(NodeType.KAFKA_TOPIC)
@@ -87,3 +87,24 @@ class SchemaNode(Node):
     #: The level of subjects without one of their own, such as `BACKWARD`; empty if it is not known.
     registry_compatibility: str = attribute(Api.SCHEMA_REGISTRY)
     schema_registry_url: str = attribute(Api.SCHEMA_REGISTRY)
+
+
+@kind(NodeType.EXTERNAL_DATASET, system="external")
+class DatasetNode(Node):
+    """A dataset outside Confluent, named as the OpenLineage specification names it."""
+
+    __slots__ = ()
+
+    columns: Sequence[Field] = attribute(codec=COLUMNS, in_details=False)
+
+
+@kind(NodeType.CONSUMER_GROUP)
+class ConsumerGroupNode(Node):
+    """A consumer group of a Kafka cluster."""
+
+    __slots__ = ()
+
+    #: Such as `STABLE`.
+    state: str = attribute(Api.CONSUMER_GROUPS)
+    type: str = attribute(Api.CONSUMER_GROUPS)
+    is_simple: bool = attribute(Api.CONSUMER_GROUPS)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.catalogs.iceberg.cadence import BURST_MS, Cadence
-from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
+from lineage_bridge_dagster.catalogs.iceberg.snapshots import BURST_MS, Cadence, SnapshotState
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
