@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from lineage_bridge_dagster.cli.output import EXIT_FAILED
-from lineage_bridge_dagster.config.dg_project import DgProject
-from lineage_bridge_dagster.config.instance_templates import dagster_yaml, workspace_yaml
+from lineage_bridge_dagster.config.dg_project import DgProject, dagster_yaml, workspace_yaml
 from lineage_bridge_dagster.errors import ConfigurationError
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
-from lineage_bridge_dagster.catalogs.concurrently import answers
+from lineage_bridge_dagster.catalogs.calls import answers
 from lineage_bridge_dagster.catalogs.errors import (
     AccessDeniedError,
     CallError,

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lineage_bridge_dagster.catalogs.concurrently import answers
+from lineage_bridge_dagster.catalogs.calls import answers
 from lineage_bridge_dagster.catalogs.errors import CallError
 from lineage_bridge_dagster.datazone.domain import DataZoneDomain
 from lineage_bridge_dagster.datazone.settings import DataZoneSettings

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lineage_bridge_dagster.config.instance_templates import dagster_yaml
+from lineage_bridge_dagster.config.dg_project import dagster_yaml
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.paths import StackPaths
 from lineage_bridge_dagster.embedded.ports import HOST

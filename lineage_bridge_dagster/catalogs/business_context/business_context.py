@@ -26,7 +26,7 @@ from lineage_bridge_dagster.catalogs.business_context.forms import (
     table_content,
     table_parameters,
 )
-from lineage_bridge_dagster.catalogs.concurrently import answers
+from lineage_bridge_dagster.catalogs.calls import answers
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.glue.glue_catalog import GlueCatalog, failed_result, found_target
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable

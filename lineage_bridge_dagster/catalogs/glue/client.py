@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSRequest
 
+from lineage_bridge_dagster.catalogs.calls import Pace
 from lineage_bridge_dagster.catalogs.glue.aws_errors import THROTTLING_CODES, counted_status
 from lineage_bridge_dagster.catalogs.glue.fields import report_unknown_fields
-from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.aws import aws_session, client_config, named_client
 from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.config.request_counts import UNREACHABLE, current_counts

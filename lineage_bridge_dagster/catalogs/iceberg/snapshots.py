@@ -32,7 +32,7 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from pydantic import ValidationError
 
-from lineage_bridge_dagster.catalogs.concurrently import answers
+from lineage_bridge_dagster.catalogs.calls import answers
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import COMMITTED_TAG, RawSnapshot, progress
 from lineage_bridge_dagster.errors import LineageBridgeError
 

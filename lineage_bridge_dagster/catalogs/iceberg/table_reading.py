@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.catalogs.concurrently import answers
+from lineage_bridge_dagster.catalogs.calls import answers
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import UnreadableTableError, table_errors

@@ -21,6 +21,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from lineage_bridge_dagster.catalogs.calls import Pace
 from lineage_bridge_dagster.catalogs.errors import CallError, ConflictError, NotFoundError, ThrottledError
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import table_errors
@@ -31,7 +32,6 @@ from lineage_bridge_dagster.catalogs.iceberg.table_reading import (
     read_tables,
 )
 from lineage_bridge_dagster.catalogs.lineage_catalog import LineageCatalog, PushTarget, TableRecord
-from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.catalogs.plans import NoWrite, TableRevision, Wanted
 from lineage_bridge_dagster.catalogs.rest.enrichment import iceberg_catalogs
 from lineage_bridge_dagster.catalogs.rest.properties_plan import PropertiesCommit, plan_properties

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import psutil
 import yaml
 
-from lineage_bridge_dagster.config.instance_templates import deployed
+from lineage_bridge_dagster.config.dg_project import deployed
 from lineage_bridge_dagster.embedded import processes
 from lineage_bridge_dagster.embedded.components import StackError
 from lineage_bridge_dagster.embedded.dagster_process import free_port, is_listening

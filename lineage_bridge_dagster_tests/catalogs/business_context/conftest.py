@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.calls import Pace
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster_tests.catalogs.business_context.shop import Shop

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from lineage_bridge_dagster.catalogs.calls import Pace
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.pace import Pace
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import GlueClient, raw_table

@@ -19,7 +19,7 @@ from typing import Any
 import botocore.endpoint
 import pytest
 
-from lineage_bridge_dagster.catalogs import pace
+from lineage_bridge_dagster.catalogs import calls
 from lineage_bridge_dagster.catalogs import table_push as runs
 
 #: Seconds between two looks at a result that is not there yet.
@@ -105,7 +105,7 @@ def virtual_time() -> Iterator[VirtualTime]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.endpoint, "time", time)
-        patch.setattr(pace, "Lock", lambda: _Lock(time))
+        patch.setattr(calls, "Lock", lambda: _Lock(time))
         patch.setattr(runs, "ThreadPoolExecutor", Pool)
         # Waiting for a real semaphore would stop all.
         patch.setattr(runs, "_READ_AHEAD", 1_000_000)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.pace import Pace
+from lineage_bridge_dagster.catalogs.calls import Pace
 from lineage_bridge_dagster.catalogs.rest.rest_catalogs import IcebergTarget
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.catalogs.table_push import TableRun, push_table

@@ -1,12 +1,14 @@
-"""The pace of calls to a service that refuses what comes too fast."""
+"""Calls to a service: the pace of calls to one that refuses what comes too fast, and many calls at once."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from typing import TypeVar
 
 #: What is left of the pace after a refusal, and after another one within a second.
 _CUT, _CUT_AGAIN = 0.9, 0.7
@@ -79,3 +81,23 @@ class Pace:
     def _forget(self) -> None:
         while self._served and self._served[0] < self._clock() - _WINDOW:
             self._served.popleft()
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+E = TypeVar("E", bound=Exception)
+
+
+def answers(
+    call: Callable[[A], B], asked: Iterable[A], errors: tuple[type[E], ...], *, max_concurrency: int
+) -> list[B | E]:
+    """The answer of each call in order; the error in place of the answer of one that raised such an error."""
+
+    def answer_or_error(each: A) -> B | E:
+        try:
+            return call(each)
+        except errors as error:
+            return error
+
+    with ThreadPoolExecutor(max_concurrency, thread_name_prefix="catalog") as pool:
+        return list(pool.map(answer_or_error, asked))

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from lineage_bridge_dagster.catalogs.pace import Pace
+from lineage_bridge_dagster.catalogs.calls import Pace
 
 
 class Clock:
