@@ -9,12 +9,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, warning
 from lineage_bridge_dagster.operations.doctor.refusals import glue_failure
 from lineage_bridge_dagster.operations.identity import REGION_VARIABLES
 
 
-def credentials(context: Context) -> Iterator[Result]:
+def credentials(context: Context) -> Iterator[Finding]:
     """The source of the credentials, and variables that only seem to affect them."""
     tried = "Looked for AWS credentials in boto3's order."
     try:
@@ -43,7 +43,7 @@ def credentials(context: Context) -> Iterator[Result]:
         yield ok(tried, "All are in use, and the keys seem to belong together.")
 
 
-def identity(context: Context) -> Iterator[Result]:
+def identity(context: Context) -> Iterator[Finding]:
     """The caller's ARN and account."""
     tried = f"sts:GetCallerIdentity in {context.region}."
     try:
@@ -56,7 +56,7 @@ def identity(context: Context) -> Iterator[Result]:
     yield ok(tried, f"The caller is {caller.arn} in account {caller.account}.")
 
 
-def account(context: Context) -> Iterator[Result]:
+def account(context: Context) -> Iterator[Finding]:
     """Whether the catalog's account is the caller's, and the one whose tables were discovered."""
     own = context.caller().account
     catalog = context.aws.catalog_id or own
@@ -85,7 +85,7 @@ def account(context: Context) -> Iterator[Result]:
     yield from _discovered_accounts(context, catalog, tried)
 
 
-def _discovered_accounts(context: Context, catalog: str, tried: str) -> Iterator[Result]:
+def _discovered_accounts(context: Context, catalog: str, tried: str) -> Iterator[Finding]:
     others = sorted({table.catalog_id for table in context.tables()} - {"", catalog})
     if others:
         yield failed(

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.model import NodeType
 from lineage_bridge_dagster.lineage.nodes import TableflowNode
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.doctor.refusals import error_code, is_denied
 from lineage_bridge_dagster.operations.identity import REGION_VARIABLES
 from lineage_bridge_dagster.text import first_few, plural
@@ -27,7 +27,7 @@ RUN_DISCOVERY = (
 )
 
 
-def region(context: Context) -> Iterator[Result]:
+def region(context: Context) -> Iterator[Finding]:
     """The region, the variables that set it, and the regions of Tableflow's tables."""
     ours = context.region
     tried = "Compared the variables of the AWS region."
@@ -39,7 +39,7 @@ def region(context: Context) -> Iterator[Result]:
     yield _tables_region(context, ours)
 
 
-def _tables_region(context: Context, ours: str) -> Result:
+def _tables_region(context: Context, ours: str) -> Finding:
     tried = f"Compared {ours} with the regions of the tables that Tableflow syncs to Glue."
     stored = context.stored()
     if stored is None:
@@ -69,7 +69,7 @@ def _tables_region(context: Context, ours: str) -> Result:
     )
 
 
-def buckets(context: Context) -> Iterator[Result]:
+def buckets(context: Context) -> Iterator[Finding]:
     """The region of each bucket that holds tables."""
     names = _bucket_names(context)
     if not names:
@@ -92,7 +92,7 @@ def _bucket_names(context: Context) -> list[str]:
     return sorted(found - {""})
 
 
-def _bucket(client: object, name: str, ours: str) -> Result:
+def _bucket(client: object, name: str, ours: str) -> Finding:
     tried = f"s3:HeadBucket on {name}."
     denied = False
     try:

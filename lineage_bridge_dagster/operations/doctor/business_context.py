@@ -12,7 +12,7 @@ from lineage_bridge_dagster.catalogs.business_context.forms import FORM_TYPES
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.doctor.iam_simulation import simulated, simulation_of
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure
 
@@ -21,7 +21,7 @@ _WRITES = ("glue:DeleteAttachment", "glue:PutAttachment", "glue:PutFormType")
 _AWS_KEY = "alias/aws/glue"
 
 
-def available(context: Context) -> Iterator[Result]:
+def available(context: Context) -> Iterator[Finding]:
     """Try what a push reads there, and have IAM simulate what it writes. Nothing is written."""
     if not context.push.business_context:
         yield skipped("Looked for the business context.", "push.business_context is off.", "")
@@ -37,7 +37,7 @@ def available(context: Context) -> Iterator[Result]:
     yield _writes(context)
 
 
-def _encryption(context: Context) -> Result:
+def _encryption(context: Context) -> Finding:
     tried = f"{_READ_SETTINGS} in {context.region}."
     try:
         account = {"CatalogId": context.aws.catalog_id} if context.aws.catalog_id else {}
@@ -56,7 +56,7 @@ def _encryption(context: Context) -> Result:
     )
 
 
-def _reads(context: Context) -> Iterator[Result]:
+def _reads(context: Context) -> Iterator[Finding]:
     assets = Assets(context.glue())
     tried = "glue:GetFormType of our form types."
     try:
@@ -81,11 +81,11 @@ def _reads(context: Context) -> Iterator[Result]:
             yield ok(tried, f"Its asset is {asset.id}.")
 
 
-def _writes(context: Context) -> Result:
+def _writes(context: Context) -> Finding:
     found = simulated(
         context, _WRITES, ["*"], by_hand="push one table and see what its business context is reported as"
     )
-    if isinstance(found, Result):
+    if isinstance(found, Finding):
         return found
     tried = simulation_of(context, _WRITES)
     if refused := sorted(action for (action, _), decision in found.items() if decision != "allowed"):

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import KEY_VARIA
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.text import did_you_mean, first_few, plural
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _NO_CREDENTIALS = "without credentials"
 _BLIND_SPOT = "If Lake Formation governs the catalog, it also hides whatever it does not grant DESCRIBE on."
 
 
-def reach(context: Context) -> Iterator[Result]:
+def reach(context: Context) -> Iterator[Finding]:
     """Whether each catalog accepts the signature or token, and has the configured namespaces."""
     catalogs = context.catalogs()
     with ThreadPoolExecutor(_CONCURRENCY, thread_name_prefix="doctor-catalogs") as pool:
@@ -47,7 +47,7 @@ def reach(context: Context) -> Iterator[Result]:
         )
 
 
-def _reach(context: Context, settings: CatalogSettings) -> Iterator[Result]:
+def _reach(context: Context, settings: CatalogSettings) -> Iterator[Finding]:
     if is_own_glue(context, settings):
         yield ok(
             f"Looked at catalog {settings.name}.", "It is the Glue catalog that the check glue.read covers."
@@ -92,7 +92,7 @@ def _remedy(error: LineageBridgeError, settings: CatalogSettings, how: str) -> s
     return error.hint
 
 
-def _namespaces(settings: CatalogSettings, found: Sequence[str]) -> Iterator[Result]:
+def _namespaces(settings: CatalogSettings, found: Sequence[str]) -> Iterator[Finding]:
     # Only top-level namespaces are listed, so an absent nested one is not necessarily missing.
     missing = [name for name in settings.namespaces if name not in found and "." not in name]
     for name in missing:
@@ -107,7 +107,7 @@ def _namespaces(settings: CatalogSettings, found: Sequence[str]) -> Iterator[Res
         )
 
 
-def _first_table(catalog: Catalog, settings: CatalogSettings, namespace: str) -> Iterator[Result]:
+def _first_table(catalog: Catalog, settings: CatalogSettings, namespace: str) -> Iterator[Finding]:
     """Load one table, because a grant on the namespace does not cover its tables."""
     tried = f"Loaded the first table of {settings.name}.{namespace}."
     try:
@@ -122,7 +122,7 @@ def _first_table(catalog: Catalog, settings: CatalogSettings, namespace: str) ->
         yield ok(tried, f"{'.'.join(name)} is readable.")
 
 
-def writes(context: Context) -> Iterator[Result]:
+def writes(context: Context) -> Iterator[Finding]:
     """Whether each REST catalog accepts writes, and is read-only in the settings if it does not.
 
     The attempted commit changes nothing, and requires a UUID that no table has.
@@ -134,7 +134,7 @@ def writes(context: Context) -> Iterator[Result]:
         yield _writes(context, settings)
 
 
-def _writes(context: Context, settings: CatalogSettings) -> Result:
+def _writes(context: Context, settings: CatalogSettings) -> Finding:
     tried = f"Sent catalog {settings.name} a commit that changes nothing and is always refused."
     try:
         table = _any_table(context.catalog(settings.name))

@@ -25,7 +25,7 @@ from lineage_bridge_dagster.operations.doctor import (
 )
 from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Check, Finding, Result, failed
+from lineage_bridge_dagster.operations.doctor.finding import Check, Finding, failed
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.text import did_you_mean, first_few
 
@@ -120,7 +120,7 @@ def run_checks(checks: Sequence[Check], context: Context, progress: Progress = _
     A check that exceeds its time limit is reported with what it has found so far. Its thread cannot be
     stopped, but ends with the process.
     """
-    answers: queue.Queue[tuple[Check, Result | None]] = queue.Queue()
+    answers: queue.Queue[tuple[Check, Finding | None]] = queue.Queue()
     found: dict[str, list[Finding]] = {check.name: [] for check in checks}
     running = {check.name: check for check in checks}
     began = time.monotonic()
@@ -148,7 +148,7 @@ def run_checks(checks: Sequence[Check], context: Context, progress: Progress = _
     return [finding for check in checks for finding in found[check.name]]
 
 
-def _run(check: Check, context: Context, answers: queue.Queue[tuple[Check, Result | None]]) -> None:
+def _run(check: Check, context: Context, answers: queue.Queue[tuple[Check, Finding | None]]) -> None:
     try:
         for result in check.run(context):
             answers.put((check, result))
@@ -161,7 +161,7 @@ def _run(check: Check, context: Context, answers: queue.Queue[tuple[Check, Resul
         answers.put((check, None))
 
 
-def _unexpected(check: Check, error: Exception) -> Result:
+def _unexpected(check: Check, error: Exception) -> Finding:
     text = first_few(str(error).strip().splitlines(), 1) or "no message"
     return failed(
         check.question,
@@ -171,7 +171,7 @@ def _unexpected(check: Check, error: Exception) -> Result:
     )
 
 
-def _too_late(check: Check) -> Result:
+def _too_late(check: Check) -> Finding:
     return failed(
         check.question,
         f"No answer within {check.time_limit:g} seconds.",

@@ -25,7 +25,7 @@ from lineage_bridge_dagster.operations.doctor.confluent_survey import (
     with_key,
 )
 from lineage_bridge_dagster.operations.doctor.context import Context, Once
-from lineage_bridge_dagster.operations.doctor.finding import Check, Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Check, Finding, failed, ok, skipped, warning
 
 #: Attempts and seconds of a request; the doctor gives up sooner than a discovery.
 _ATTEMPTS, _TIMEOUT_SECONDS = 2, 10.0
@@ -55,7 +55,7 @@ class ConfluentKeys:
             Check("confluent.keys", "Is every configured key well-formed and used?", self.keys),
         ]
 
-    def cloud(self, context: Context) -> Iterator[Result]:
+    def cloud(self, context: Context) -> Iterator[Finding]:
         """The Cloud key, and the lists that it may not read."""
         yield _knock(_bounded(context.confluent), cloud_door(), self._survey(context))
         try:
@@ -65,7 +65,7 @@ class ConfluentKeys:
         for error in unlisted:
             yield failed("Listed clusters, registries, compute pools and ksqlDB.", error.message, error.hint)
 
-    def plane(self, context: Context, *, plane: Plane) -> Iterator[Result]:
+    def plane(self, context: Context, *, plane: Plane) -> Iterator[Finding]:
         """Each door of a plane."""
         settings = _bounded(context.confluent)
         tried = f"Listed what {PLANE_NAMES[plane]} keys are for."
@@ -80,7 +80,7 @@ class ConfluentKeys:
         for door in doors:
             yield _knock(settings, door, self._survey(context))
 
-    def keys(self, context: Context) -> Iterator[Result]:
+    def keys(self, context: Context) -> Iterator[Finding]:
         """Keys that nothing uses, and keys with stray spaces or quotes."""
         settings = context.confluent
         tried = "Compared the configured keys with what needs a key."
@@ -129,7 +129,7 @@ def _bounded(settings: ConfluentSettings) -> ConfluentSettings:
     )
 
 
-def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Result:
+def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Finding:
     tried = f"{door.request} at {door.place}"
     try:
         credential = door.access.credential(settings)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.text import duration, first_few
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _OLD_SECONDS = 48 * 3600.0
 _ERROR_WIDTH = 300
 
 
-def home(context: Context) -> Iterator[Result]:
+def home(context: Context) -> Iterator[Finding]:
     """The folder of the instance."""
     tried = f"Looked at {_HOME}."
     path = context.variables.get(_HOME)
@@ -60,11 +60,11 @@ def _instance(context: Context) -> DagsterInstance | None:
     return DagsterInstance.from_config(str(path))
 
 
-def _no_instance(tried: str) -> Result:
+def _no_instance(tried: str) -> Finding:
     return skipped(tried, "There is no Dagster instance.", "See the check dagster.home.")
 
 
-def daemon(context: Context) -> Iterator[Result]:
+def daemon(context: Context) -> Iterator[Finding]:
     """The daemon's heartbeats."""
     tried = "Read the heartbeats of Dagster's daemon."
     instance = _instance(context)
@@ -87,7 +87,7 @@ def daemon(context: Context) -> Iterator[Result]:
     )
 
 
-def sensor(context: Context) -> Iterator[Result]:
+def sensor(context: Context) -> Iterator[Finding]:
     """Whether the lineage sensors are on, and how their last ticks ended."""
     tried = "Read the state and the last tick of the lineage sensors."
     instance = _instance(context)
@@ -110,7 +110,7 @@ def sensor(context: Context) -> Iterator[Result]:
             yield _sensor(instance, state, tried)
 
 
-def _sensor(instance: DagsterInstance, state: Any, tried: str) -> Result:
+def _sensor(instance: DagsterInstance, state: Any, tried: str) -> Finding:
     name = state.name
     if not state.is_running:
         return warning(tried, f"{name} is off.", "Turn it on in Dagster's UI (Automation).")
@@ -129,7 +129,7 @@ def _sensor(instance: DagsterInstance, state: Any, tried: str) -> Result:
     return ok(tried, f"{name} is on; its last tick, {when}, ended with {tick.status.value}.")
 
 
-def state(context: Context) -> Iterator[Result]:
+def state(context: Context) -> Iterator[Finding]:
     """The age of each stored discovery."""
     tried = "Read the newest stored discovery."
     instance = _instance(context)

@@ -31,50 +31,40 @@ class Finding:
     """One thing that a check found.
 
     Attributes:
-        check: the check's name, such as `glue.read`.
         tried: the call, or what was compared.
         result: what came back.
         remedy: what to do; empty if there is nothing to do.
+        check: the check's name, such as `glue.read`, once it is known.
     """
 
-    check: str
     status: CheckStatus
     tried: str
     result: str
     remedy: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        return {name: str(value) for name, value in asdict(self).items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A finding without the name of its check."""
-
-    status: CheckStatus
-    tried: str
-    result: str
-    remedy: str = ""
+    check: str = ""
 
     def of(self, check: str, hide: Callable[[str], str] = str) -> Finding:
         """The finding of a check, with secrets masked."""
-        return Finding(check, self.status, hide(self.tried), hide(self.result), hide(self.remedy))
+        return Finding(self.status, hide(self.tried), hide(self.result), hide(self.remedy), check)
+
+    def to_json(self) -> dict[str, str]:
+        return {"check": self.check, **{name: str(value) for name, value in asdict(self).items()}}
 
 
-def ok(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(CheckStatus.OK, tried, result, remedy)
+def ok(tried: str, result: str, remedy: str = "") -> Finding:
+    return Finding(CheckStatus.OK, tried, result, remedy)
 
 
-def warning(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(CheckStatus.WARNING, tried, result, remedy)
+def warning(tried: str, result: str, remedy: str = "") -> Finding:
+    return Finding(CheckStatus.WARNING, tried, result, remedy)
 
 
-def failed(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(CheckStatus.FAILED, tried, result, remedy)
+def failed(tried: str, result: str, remedy: str = "") -> Finding:
+    return Finding(CheckStatus.FAILED, tried, result, remedy)
 
 
-def skipped(tried: str, result: str, remedy: str = "") -> Result:
-    return Result(CheckStatus.SKIPPED, tried, result, remedy)
+def skipped(tried: str, result: str, remedy: str = "") -> Finding:
+    return Finding(CheckStatus.SKIPPED, tried, result, remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +76,7 @@ class Check:
 
     name: str
     question: str
-    run: Callable[[Context], Iterable[Result]]
+    run: Callable[[Context], Iterable[Finding]]
     time_limit: float = TIME_LIMIT_SECONDS
 
     @property

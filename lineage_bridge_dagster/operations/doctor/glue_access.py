@@ -12,7 +12,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped
 from lineage_bridge_dagster.operations.doctor.iam_simulation import simulated, simulation_of
 from lineage_bridge_dagster.operations.doctor.refusals import error_code, glue_failure, is_denied
 from lineage_bridge_dagster.text import first_few, plural
@@ -31,7 +31,7 @@ def known_places(context: Context) -> list[GluePlace]:
     return [by_database[name] for name in sorted(by_database)]
 
 
-def read(context: Context) -> Iterator[Result]:
+def read(context: Context) -> Iterator[Finding]:
     """Try `GetDatabases`, and `GetTables` and `GetTable` in each discovered database."""
     glue, region = context.glue(), context.region
     tried = f"glue:GetDatabases in {region}."
@@ -55,7 +55,7 @@ def read(context: Context) -> Iterator[Result]:
         yield from _read_database(glue, region, place.database, place.table)
 
 
-def _read_database(glue: Any, region: str, database: str, table: str | None) -> Iterator[Result]:
+def _read_database(glue: Any, region: str, database: str, table: str | None) -> Iterator[Finding]:
     tried = f"glue:GetTables in {database}."
     try:
         tables = glue.get_tables(DatabaseName=database, MaxResults=1)["TableList"]
@@ -76,7 +76,7 @@ def _read_database(glue: Any, region: str, database: str, table: str | None) -> 
             yield ok(tried, "Allowed.")
 
 
-def _read_failure(error: Exception, action: str, where: str, region: str, tried: str) -> Result:
+def _read_failure(error: Exception, action: str, where: str, region: str, tried: str) -> Finding:
     found = glue_failure(error, action, where, region, tried)
     if error_code(error) != "EntityNotFoundException":
         return found
@@ -89,7 +89,7 @@ def _read_failure(error: Exception, action: str, where: str, region: str, tried:
     )
 
 
-def update(context: Context) -> Iterator[Result]:
+def update(context: Context) -> Iterator[Finding]:
     """Whether IAM allows `UpdateTable` on the catalog, the databases and the tables."""
     account = context.aws.catalog_id or context.caller().account
     resources = update_resources(context.region, account, known_places(context))
@@ -101,7 +101,7 @@ def update(context: Context) -> Iterator[Result]:
         "push one table and see (`lineage-bridge push --table DB.TABLE`): a refused write changes nothing"
     )
     found = simulated(context, [_PUSH_ACTION], resources, by_hand=by_hand)
-    if isinstance(found, Result):
+    if isinstance(found, Finding):
         yield found
         return
     decisions = {resource: decision for (_, resource), decision in found.items()}
@@ -117,7 +117,7 @@ def update_resources(region: str, account: str, places: Iterable[GluePlace]) -> 
     return found
 
 
-def _decided(decisions: Mapping[str, str], tried: str) -> Result:
+def _decided(decisions: Mapping[str, str], tried: str) -> Finding:
     refused = [name for name, decision in decisions.items() if decision != "allowed"]
     if not refused:
         return ok(

@@ -19,7 +19,7 @@ from lineage_bridge_dagster.catalogs.glue.invalid_requests import (
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.doctor.glue_access import known_places
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure, is_denied, one_line, refusal_remedy
 
@@ -31,7 +31,7 @@ _MAX_TABLES = 10
 _NEEDED = ("DESCRIBE", "ALTER")
 
 
-def lake_formation(context: Context) -> Iterator[Result]:
+def lake_formation(context: Context) -> Iterator[Finding]:
     """Whether Lake Formation governs the tables, and whether it grants this identity what a push needs."""
     places = known_places(context)[:_MAX_TABLES]
     tried = "Looked for tables that are registered with Lake Formation."
@@ -55,7 +55,7 @@ def lake_formation(context: Context) -> Iterator[Result]:
         yield _grants(context, place, caller)
 
 
-def _grants(context: Context, place: GluePlace, caller: str) -> Result:
+def _grants(context: Context, place: GluePlace, caller: str) -> Finding:
     tried = f"lakeformation:ListPermissions of {caller} on {place.dotted}."
     table = {"DatabaseName": place.database, "Name": place.table}
     grant = (
@@ -89,7 +89,7 @@ def _grants(context: Context, place: GluePlace, caller: str) -> Result:
     return ok(tried, f"Granted: {', '.join(sorted(granted))}.")
 
 
-def refused_writes(context: Context) -> Iterator[Result]:
+def refused_writes(context: Context) -> Iterator[Finding]:
     """`UpdateTable` calls of the last day that Glue refused, as CloudTrail recorded them."""
     since = datetime.now(UTC) - _WINDOW
     tried = f"cloudtrail:LookupEvents of UpdateTable since {since:%Y-%m-%d %H:%M} UTC, the last 50."
@@ -120,7 +120,7 @@ def refused_writes(context: Context) -> Iterator[Result]:
         yield _refused(event, *key, counts[key], tried)
 
 
-def _refused(event: Mapping[str, Any], table: str, code: str, count: int, tried: str) -> Result:
+def _refused(event: Mapping[str, Any], table: str, code: str, count: int, tried: str) -> Finding:
     message = str(event.get("errorMessage") or "")
     call = FailedCall(
         "UpdateTable",

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.glue_status import absence_sentence, glue_counts, is_in_glue
 from lineage_bridge_dagster.operations.doctor.aws_places import NO_DISCOVERY, RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.doctor.glue_access import known_places
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure, is_denied, one_line
 from lineage_bridge_dagster.text import first_few, plural
@@ -36,7 +36,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _NO_OPTIMIZER = "EntityNotFoundException"
 
 
-def missing(context: Context) -> Iterator[Result]:
+def missing(context: Context) -> Iterator[Finding]:
     """The tables that Tableflow has and Glue does not, according to the last discovery."""
     tried = "Compared Tableflow's tables with Glue's."
     stored = context.stored()
@@ -59,7 +59,7 @@ def missing(context: Context) -> Iterator[Result]:
         )
 
 
-def optimizers(context: Context) -> Iterator[Result]:
+def optimizers(context: Context) -> Iterator[Finding]:
     """Glue's table optimizers, which must be off because Tableflow maintains its tables itself."""
     places = [
         place
@@ -100,7 +100,7 @@ def optimizers(context: Context) -> Iterator[Result]:
 
 def _optimizer_findings(
     tried: str, catalog: str, enabled: dict[str, list[str]], unread: Counter[str]
-) -> Iterator[Result]:
+) -> Iterator[Finding]:
     for name, kinds in sorted(enabled.items())[:_MAX_SHOWN]:
         does = " and ".join(f"{kind} ({OPTIMIZERS.get(kind, 'changes it')})" for kind in kinds)
         database, _, table = name.partition(".")
@@ -129,7 +129,7 @@ def _entry(catalog: str, place: GluePlace, kind: str) -> dict[str, str]:
     return {"catalogId": catalog, "databaseName": place.database, "tableName": place.table, "type": kind}
 
 
-def _not_read(error: Exception, tried: str) -> Result:
+def _not_read(error: Exception, tried: str) -> Finding:
     if is_denied(error):
         return aws_failure(
             error,
@@ -145,7 +145,7 @@ def _not_read(error: Exception, tried: str) -> Result:
     )
 
 
-def athena_names(context: Context) -> Iterator[Result]:
+def athena_names(context: Context) -> Iterator[Finding]:
     """Names that Athena accepts only in double quotes: with dots, hyphens or a leading digit."""
     tried = "Looked for names of databases and tables that Athena accepts only in quotes."
     if context.stored() is None:
@@ -180,7 +180,7 @@ _WRITTEN = {
 }
 
 
-def pushes(context: Context) -> Iterator[Result]:
+def pushes(context: Context) -> Iterator[Finding]:
     """What the settings exclude from pushes, and how many parameters the tables have from others."""
     yield _settings(context)
     places = known_places(context)
@@ -202,7 +202,7 @@ def pushes(context: Context) -> Iterator[Result]:
         )
 
 
-def _settings(context: Context) -> Result:
+def _settings(context: Context) -> Finding:
     settings = context.push
     tried = "Read the settings of pushes."
     off = [(what, name) for field, (what, name) in _WRITTEN.items() if not getattr(settings, field)]

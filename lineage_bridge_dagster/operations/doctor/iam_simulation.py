@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, warning
 from lineage_bridge_dagster.operations.doctor.refusals import aws_failure, error_code
 
 
@@ -22,7 +22,7 @@ def simulation_of(context: Context, actions: Sequence[str]) -> str:
 
 def simulated(
     context: Context, actions: Sequence[str], resources: Sequence[str], *, by_hand: str
-) -> Mapping[tuple[str, str], str] | Result:
+) -> Mapping[tuple[str, str], str] | Finding:
     """IAM's decision (`allowed`, `implicitDeny` or `explicitDeny`) by action and resource; else why not.
 
     Args:
@@ -52,7 +52,7 @@ def simulated(
     }
 
 
-def _not_simulated(error: Exception, tried: str, actions: Sequence[str], by_hand: str) -> Result:
+def _not_simulated(error: Exception, tried: str, actions: Sequence[str], by_hand: str) -> Finding:
     if error_code(error) == "NoSuchEntity":
         return warning(
             tried,

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.config.unread_variables import unread_variables
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.jars import fetch, jvm
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, warning
 from lineage_bridge_dagster.text import byte_size, first_few, plural
 
 _PACKAGE = "lineage-bridge-dagster"
@@ -27,7 +27,7 @@ _NEEDS: dict[fetch.Need, str] = {"flink": "Flink's SQL parser", "spark": "Spark"
 _TOO_LITTLE, _LITTLE = 256 * 1024**2, 2 * 1024**3
 
 
-def java(_context: Context) -> Iterator[Result]:
+def java(_context: Context) -> Iterator[Finding]:
     """A supported version of Java."""
     tried = f"Looked for Java {jvm.OLDEST} to {jvm.NEWEST} in JAVA_HOME, PATH and the usual folders."
     try:
@@ -38,7 +38,7 @@ def java(_context: Context) -> Iterator[Result]:
         yield ok(tried, f"{found} has version {jvm.version_of(found)}.")
 
 
-def archives(_context: Context) -> Iterator[Result]:
+def archives(_context: Context) -> Iterator[Finding]:
     """The Java archives in the cache."""
     for need, what in _NEEDS.items():
         tried = f"Looked for the archives of {what} in {fetch.cache_root()}."
@@ -53,7 +53,7 @@ def archives(_context: Context) -> Iterator[Result]:
             )
 
 
-def disk(context: Context) -> Iterator[Result]:
+def disk(context: Context) -> Iterator[Finding]:
     """Free space in the cache, the temporary folder and DAGSTER_HOME."""
     import tempfile
 
@@ -72,7 +72,7 @@ def disk(context: Context) -> Iterator[Result]:
             yield ok(tried, f"{byte_size(free)} are free.")
 
 
-def packages(_context: Context) -> Iterator[Result]:
+def packages(_context: Context) -> Iterator[Finding]:
     """The installed packages, compared with the requirements."""
     tried = f"Compared the installed Python packages with those that {_PACKAGE} requires."
     try:
@@ -101,7 +101,7 @@ def _problem(requirement: Requirement) -> str:
     return f"{requirement.name} is {installed}, and {requirement.specifier} is required"
 
 
-def env_file_read(context: Context) -> Iterator[Result]:
+def env_file_read(context: Context) -> Iterator[Finding]:
     """Which `.env` file is read, and which variables it sets; their values are not shown."""
     tried = "Looked for a .env file in this folder and in its project's folder."
     path = env_file()
@@ -116,7 +116,7 @@ def env_file_read(context: Context) -> Iterator[Result]:
     yield ok(tried, found)
 
 
-def secret_files_read(context: Context) -> Iterator[Result]:
+def secret_files_read(context: Context) -> Iterator[Finding]:
     """Which variables the folder of secrets sets, and which of them the environment keeps from it."""
     tried = f"Read the files in the folder that {SECRETS_DIR} names."
     folder = secrets_folder(context.dotenv)
@@ -137,7 +137,7 @@ def secret_files_read(context: Context) -> Iterator[Result]:
         )
 
 
-def variables(context: Context) -> Iterator[Result]:
+def variables(context: Context) -> Iterator[Finding]:
     """LINEAGE_BRIDGE variables that are malformed, or that nothing reads."""
     tried = "Read the LINEAGE_BRIDGE_* variables."
     broken = False

@@ -14,7 +14,14 @@ from urllib.parse import SplitResult, urlsplit
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import (
+    CheckStatus,
+    Finding,
+    failed,
+    ok,
+    skipped,
+    warning,
+)
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.spark.connect_address import SparkRemote
 
@@ -23,7 +30,7 @@ _PROXY_VARIABLES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 _CERTIFICATE_VARIABLES = ("AWS_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 
 
-def endpoints(context: Context) -> Iterator[Result]:
+def endpoints(context: Context) -> Iterator[Finding]:
     """Name lookup, connection and TLS of each endpoint."""
     found = {f"Confluent Cloud ({context.confluent.api_url})": context.confluent.api_url}
     try:
@@ -36,7 +43,7 @@ def endpoints(context: Context) -> Iterator[Result]:
         yield from pool.map(lambda one: reach(*one), found.items())
 
 
-def spark(context: Context) -> Iterator[Result]:
+def spark(context: Context) -> Iterator[Finding]:
     """Connection to the configured Spark master or Spark Connect server, without opening a session."""
     tried = "Looked for a Spark master or server in the variables."
     master, remote = (
@@ -71,7 +78,7 @@ def _masters(master: str) -> list[str]:
     return [f"spark://{host}" for host in hosts]
 
 
-def reach(name: str, url: str) -> Result:
+def reach(name: str, url: str) -> Finding:
     """Connect to an endpoint, or to the proxy in front of it."""
     target = urlsplit(url)
     tried = f"DNS, connection and TLS of {name}."
@@ -103,7 +110,7 @@ def reach(name: str, url: str) -> Result:
         return _tls(connection, host, tried)
 
 
-def _tls(connection: socket.socket, host: str, tried: str) -> Result:
+def _tls(connection: socket.socket, host: str, tried: str) -> Finding:
     context = ssl.create_default_context()
     try:
         with context.wrap_socket(connection, server_hostname=host) as secure:
@@ -123,7 +130,7 @@ def _tls(connection: socket.socket, host: str, tried: str) -> Result:
         )
 
 
-def proxies(context: Context) -> Iterator[Result]:
+def proxies(context: Context) -> Iterator[Finding]:
     """The proxy variables, and the certificate files they need."""
     tried = "Looked at the variables of proxies and certificates."
     values = {

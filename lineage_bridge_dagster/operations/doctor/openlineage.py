@@ -15,11 +15,11 @@ from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_text
 from lineage_bridge_dagster.openlineage.receivers import receivers
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.doctor.network import reach
 
 
-def sending(context: Context) -> Iterator[Result]:
+def sending(context: Context) -> Iterator[Finding]:
     """The configured receivers, and whether those behind a URL can be reached. No event is sent."""
     tried = "Looked for receivers in OpenLineage's own configuration."
     if not context.openlineage.send:
@@ -40,7 +40,7 @@ def sending(context: Context) -> Iterator[Result]:
             yield ok(tried, f"{receiver.name} is configured; it is tried when events are sent.")
 
 
-def readable(context: Context) -> Iterator[Result]:
+def readable(context: Context) -> Iterator[Finding]:
     """Each source, and what the last discovery left out of it. No event is read."""
     settings = context.openlineage
     if not (settings.paths or settings.topics):
@@ -64,7 +64,7 @@ def readable(context: Context) -> Iterator[Result]:
             )
 
 
-def domain(context: Context) -> Iterator[Result]:
+def domain(context: Context) -> Iterator[Finding]:
     """Whether the domain is there and shows us its events. Nothing is posted."""
     settings = context.datazone
     tried = f"ListLineageEvents of the domain {settings.domain}."

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from lineage_bridge_dagster.catalogs.errors import AccessDeniedError, CredentialsError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, warning
 
 _REFUSAL = re.compile(
     r"(?:User|Principal): (?P<who>\S+) is not authorized to perform: (?P<action>[\w:]+)"
@@ -68,7 +68,7 @@ def refusal_remedy(message: str, action: str) -> str:
     return ". ".join(parts) + "."
 
 
-def glue_failure(error: Exception, action: str, where: str, region: str, tried: str) -> Result:
+def glue_failure(error: Exception, action: str, where: str, region: str, tried: str) -> Finding:
     """A failed call to Glue."""
     found = translate(error, action=action, where=where, region=region)
     if isinstance(found, AccessDeniedError) and not isinstance(found, CredentialsError):
@@ -94,7 +94,7 @@ def error_code(error: Exception) -> str:
     return str(response.get("Error", {}).get("Code") or "")
 
 
-def aws_failure(error: Exception, action: str, tried: str, remedy: str = "") -> Result:
+def aws_failure(error: Exception, action: str, tried: str, remedy: str = "") -> Finding:
     """A failed call to another service than Glue.
 
     A missing permission is a warning: the call is the doctor's own, and nothing else needs it.

@@ -13,7 +13,7 @@ from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.glue_iceberg import table_bucket_of
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Result, failed, ok, skipped, warning
+from lineage_bridge_dagster.operations.doctor.finding import Finding, failed, ok, skipped, warning
 from lineage_bridge_dagster.operations.setup.aws import Aws, SetupError
 from lineage_bridge_dagster.operations.setup.plan import ForeignCatalogError, Step, plan
 from lineage_bridge_dagster.operations.setup.target import Target
@@ -22,7 +22,7 @@ from lineage_bridge_dagster.operations.setup.target import Target
 _MAX_NAMESPACES = 5
 
 
-def federation(context: Context) -> Iterator[Result]:
+def federation(context: Context) -> Iterator[Finding]:
     """What `lineage-bridge setup s3tables` would still have to do, for each table bucket and namespace."""
     catalogs = [each for each in context.catalogs().values() if table_bucket_of(each.warehouse)]
     if not catalogs:
@@ -31,7 +31,7 @@ def federation(context: Context) -> Iterator[Result]:
         yield from _federation(context, settings)
 
 
-def _federation(context: Context, settings: CatalogSettings) -> Iterator[Result]:
+def _federation(context: Context, settings: CatalogSettings) -> Iterator[Finding]:
     account, bucket = table_bucket_of(settings.warehouse) or ("", "")
     tried = f"Looked at the federation of the table bucket {bucket} of account {account}."
     caller = context.caller()
@@ -70,7 +70,7 @@ def _listed(context: Context, settings: CatalogSettings) -> list[str]:
         return []  # the check catalogs.reach reports it
 
 
-def _namespace(aws: Aws, target: Target) -> Iterator[Result]:
+def _namespace(aws: Aws, target: Target) -> Iterator[Finding]:
     tried = f"Compared {target.bucket}/{target.namespace} with the steps of `lineage-bridge setup s3tables`."
     try:
         steps = plan(target, aws.state(target))
@@ -98,7 +98,7 @@ def _namespace(aws: Aws, target: Target) -> Iterator[Result]:
         yield ok(tried, f"All {len(steps)} are done.")
 
 
-def _step(step: Step, target: Target, tried: str) -> Result:
+def _step(step: Step, target: Target, tried: str) -> Finding:
     if not step.action:
         return warning(tried, f"{step.title}: {step.note}", f"Run `{_command(target)}` again after that.")
     note = f" {step.note}" if step.note else ""

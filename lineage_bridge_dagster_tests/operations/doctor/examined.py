@@ -12,7 +12,7 @@ from botocore.stub import Stubber
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, discovery
 
 ACCOUNT = "111122223333"
@@ -75,15 +75,15 @@ def caller(arn: str = f"arn:aws:sts::{ACCOUNT}:assumed-role/lineage/session") ->
     return client
 
 
-def examine(run: Callable[[Context], Iterable[Result]], context: Context) -> list[Result]:
+def examine(run: Callable[[Context], Iterable[Finding]], context: Context) -> list[Finding]:
     return list(run(context))
 
 
-def with_status(results: Iterable[Result], status: CheckStatus) -> list[Result]:
+def with_status(results: Iterable[Finding], status: CheckStatus) -> list[Finding]:
     return [result for result in results if result.status is status]
 
 
-def worst(results: Iterable[Result]) -> Result:
+def worst(results: Iterable[Finding]) -> Finding:
     """The first failure, else the first warning.
 
     Raises:

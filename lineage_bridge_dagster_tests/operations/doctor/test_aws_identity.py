@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import aws_identity
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
     ACCOUNT,
@@ -26,7 +26,7 @@ from lineage_bridge_dagster_tests.operations.doctor.examined import (
 LONG_TERM = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE00001", "AWS_SECRET_ACCESS_KEY": "a-secret-of-a-key"}
 
 
-def _credentials(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> list[Result]:
+def _credentials(monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str]) -> list[Finding]:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     return examine(aws_identity.credentials, context_of(variables))

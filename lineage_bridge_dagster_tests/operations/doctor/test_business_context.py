@@ -9,7 +9,7 @@ import pytest
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import business_context
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
@@ -33,7 +33,7 @@ def aws() -> Iterator[StrictAws]:
         yield aws
 
 
-def examined(aws: StrictAws, *, refused: str = "", region: str = REGION) -> list[Result]:
+def examined(aws: StrictAws, *, refused: str = "", region: str = REGION) -> list[Finding]:
     graph = Graph()
     add_table(graph, "orders.v1")
     iam, stub = stubbed("iam")

@@ -18,7 +18,7 @@ from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import catalog_access
 from lineage_bridge_dagster.operations.doctor.context import Context, StoredDiscovery
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import discovery, tableflow_node
 from lineage_bridge_dagster_tests.embedded.rest.clients import signed_properties
 from lineage_bridge_dagster_tests.operations.doctor.examined import examine, with_status, worst
@@ -85,7 +85,7 @@ def doctor(rest: IcebergRest, aws: StrictAws, monkeypatch: pytest.MonkeyPatch) -
     return Doctor(rest, aws, monkeypatch)
 
 
-def reached(context: Context) -> list[Result]:
+def reached(context: Context) -> list[Finding]:
     return examine(catalog_access.reach, context)
 
 
@@ -121,13 +121,13 @@ def test_a_mistake_in_the_settings_says_what_to_write(
     assert remedy in found.remedy
 
 
-def catalog_access_or_error(context: Context) -> list[Result]:
+def catalog_access_or_error(context: Context) -> list[Finding]:
     """What the runner reports: settings that cannot be read are a finding, too."""
     from lineage_bridge_dagster.operations.doctor.checks import run_checks
     from lineage_bridge_dagster.operations.doctor.finding import Check
 
     found = run_checks([Check("catalogs.reach", "", catalog_access.reach)], context)
-    return [Result(one.status, one.tried, one.result, one.remedy) for one in found]
+    return [Finding(one.status, one.tried, one.result, one.remedy) for one in found]
 
 
 def test_a_service_that_requests_are_not_signed_for_is_named(doctor: Doctor) -> None:
@@ -225,7 +225,7 @@ def test_a_token_that_expired_is_named(doctor: Doctor, monkeypatch: pytest.Monke
     assert "credential_variable" in found.remedy
 
 
-def writes(context: Context) -> Result:
+def writes(context: Context) -> Finding:
     (found,) = [
         one for one in examine(catalog_access.writes, context) if one.status is not CheckStatus.SKIPPED
     ]

@@ -10,7 +10,7 @@ from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import business_context, glue_access
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
@@ -34,7 +34,7 @@ from lineage_bridge_dagster_tests.operations.doctor.examined import (
     ],
 )
 def test_no_answer_is_a_warning_that_says_what_to_do(
-    check: Callable[[Context], Iterable[Result]], code: str, told: str, remedy: str
+    check: Callable[[Context], Iterable[Finding]], code: str, told: str, remedy: str
 ) -> None:
     graph = Graph()
     add_table(graph, "orders.v1")

@@ -8,20 +8,20 @@ from collections.abc import Iterator, Sequence
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.checks import run_checks
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import Check, CheckStatus, Result, ok, report
+from lineage_bridge_dagster.operations.doctor.finding import Check, CheckStatus, Finding, ok, report
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
 
 
-def _well(_context: Context) -> Iterator[Result]:
+def _well(_context: Context) -> Iterator[Finding]:
     yield ok("Tried.", "Well.")
 
 
-def _broken(_context: Context) -> Iterator[Result]:
+def _broken(_context: Context) -> Iterator[Finding]:
     yield ok("Tried.", "Well so far.")
     raise RuntimeError("password=hunter2hunter2 in a message")
 
 
-def _misconfigured(_context: Context) -> Iterator[Result]:
+def _misconfigured(_context: Context) -> Iterator[Finding]:
     raise ConfigurationError("No region is set.", hint="Set one.")
     yield
 
@@ -47,7 +47,7 @@ def test_each_failure_is_a_finding_and_the_others_run_all_the_same() -> None:
 def test_checks_run_at_the_same_time() -> None:
     meeting = threading.Barrier(3, timeout=30)
 
-    def meet(_context: Context) -> Iterator[Result]:
+    def meet(_context: Context) -> Iterator[Finding]:
         meeting.wait()
         yield ok("Met.", "All were there.")
 
@@ -58,7 +58,7 @@ def test_checks_run_at_the_same_time() -> None:
 def test_a_check_that_hangs_is_reported_with_what_it_found_until_then() -> None:
     end = threading.Event()
 
-    def hang(_context: Context) -> Iterator[Result]:
+    def hang(_context: Context) -> Iterator[Finding]:
         yield ok("Tried.", "Well so far.")
         end.wait(60)
         yield ok("Tried.", "Too late.")
@@ -94,7 +94,7 @@ def test_secrets_of_keys_and_of_the_environment_are_hidden_in_all_texts() -> Non
     }
     texts = "aws-secret-0123456789 kafka-secret-0123456789 json-secret-0123"
 
-    def leak(_context: Context) -> Iterator[Result]:
+    def leak(_context: Context) -> Iterator[Finding]:
         yield ok(texts, texts, texts)
 
     found = run_checks([Check("a.leaks", "Leaks?", leak)], context_of(secrets))
@@ -103,8 +103,8 @@ def test_secrets_of_keys_and_of_the_environment_are_hidden_in_all_texts() -> Non
 
 
 def test_all_is_well_only_without_failures_and_warnings() -> None:
-    def warn(_context: Context) -> Iterator[Result]:
-        yield Result(CheckStatus.WARNING, "Tried.", "Not verified.")
+    def warn(_context: Context) -> Iterator[Finding]:
+        yield Finding(CheckStatus.WARNING, "Tried.", "Not verified.")
 
     well = report(run_checks([Check("a.well", "Well?", _well)], context_of()))
     assert well["ok"] is True

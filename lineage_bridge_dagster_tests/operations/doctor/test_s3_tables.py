@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster.operations.doctor import s3_tables
 from lineage_bridge_dagster.operations.doctor.context import Context
-from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Result
+from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster.operations.setup import aws as setup_aws
 from lineage_bridge_dagster.operations.setup import run
 from lineage_bridge_dagster.operations.setup.aws import Aws
@@ -40,7 +40,7 @@ def context(**variables: str) -> Context:
     return context_of(given, sts=caller(f"arn:aws:sts::{ACCOUNT}:assumed-role/lineage/session"))
 
 
-def federation(**variables: str) -> list[Result]:
+def federation(**variables: str) -> list[Finding]:
     return examine(s3_tables.federation, context(**variables))
 
 
