@@ -340,7 +340,7 @@ class _Analysis:
             if job.node not in self._leaving and (topic in job.inputs or job.output(topic) is not None):
                 onward = replace(job, outputs=tuple(o for o in job.outputs if o.node != topic))
                 self._walk.react(
-                    job, broken(onward, cause, f"{topic.name}, which it needs at runtime, is deleted")
+                    job.node, broken(onward, cause, f"{topic.name}, which it needs at runtime, is deleted")
                 )
         self._walk.start(topic, [cause], silent=True)
 
@@ -352,7 +352,7 @@ class _Analysis:
         column, reason = refusal(new, topics, sinks)
         if reason:
             lost = old or replace(new, outputs=())
-            self._walk.react(lost, broken(lost, replace(cause, column=column), reason))
+            self._walk.react(lost.node, broken(lost, replace(cause, column=column), reason))
             return
         if old is None:
             return

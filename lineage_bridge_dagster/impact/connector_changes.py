@@ -63,18 +63,18 @@ class ConnectorChanges:
                 outputs = [output for output in job.outputs if dataset in output.inputs]
                 captures = family_name(config).startswith("debezium")
                 self._walk.react(
-                    job,
+                    job.node,
                     silent(outputs, cause, f"{dataset.name} is gone, so nothing is captured")
                     if captures
                     else broken(job, cause, f"{dataset.name}, which it queries, is gone"),
                 )
             elif job.output(dataset) is not None and not config.flag("auto.create"):
                 self._walk.react(
-                    job, self._failed(flow, dataset, cause, f"{dataset.name}, which it writes, is gone")
+                    job.node, self._failed(flow, dataset, cause, f"{dataset.name}, which it writes, is gone")
                 )
         for each in self._jobs:
             if dataset in each.inputs:
-                self._walk.react(each, broken(each, cause, f"{dataset.name}, which it reads, is gone"))
+                self._walk.react(each.node, broken(each, cause, f"{dataset.name}, which it reads, is gone"))
         self.drop_target(dataset)
 
     def drop_target(self, node: NodeRef) -> None:
@@ -101,15 +101,14 @@ class ConnectorChanges:
         jobs = [job for job in self._jobs if node in job.inputs or job.output(node) is not None]
         for job in jobs:
             if node in job.inputs:
-                self._walk.react(job, outside_job_reaction(job, node, [cause]))
-            self._walk.react(job, write_reaction(job, node, cause))
+                self._walk.react(job.node, outside_job_reaction(job, node, [cause]))
+            self._walk.react(job.node, write_reaction(job, node, cause))
         for flow in readers:
             self._captured_without(flow, node, cause)
         for flow in writers:
             if not flow.config.flag("auto.evolve"):
-                self._walk.react(
-                    flow.job, self._failed(flow, node, cause, f"the table has no column {column} any more")
-                )
+                reason = f"the table has no column {column} any more"
+                self._walk.react(flow.job.node, self._failed(flow, node, cause, reason))
         if not readers and not writers and not jobs:
             reason = f"no connector or outside job is known that reads or writes {node.name}"
             self._gaps.append(ImpactGap(node, reason, matters=False))
@@ -120,7 +119,7 @@ class ConnectorChanges:
         keys = ("incrementing.column.name", "timestamp.column.name")
         decisive = [name for key in keys for name in flow.config.items(key)]
         if column in decisive or re.search(rf"\b{re.escape(column)}\b", flow.config.get("query")):
-            self._walk.react(flow.job, broken(flow.job, cause, f"it queries {column}, which is gone"))
+            self._walk.react(flow.job.node, broken(flow.job, cause, f"it queries {column}, which is gone"))
             return
         own = NodeDelta(DeltaKind.NULLED, column, f"goes on without {column}", path=cause.path)
         for output in flow.job.outputs:
@@ -148,7 +147,7 @@ class ConnectorChanges:
             for node, deltas, rejected in self._registry.register(topic, role, new):
                 if rejected:
                     reason = f"it cannot register a schema without {', '.join(fields)}: {deltas[0].reason}"
-                    self._walk.react(flow.job, broken(flow.job, replace(cause, path=cause.path), reason))
+                    self._walk.react(flow.job.node, broken(flow.job, replace(cause, path=cause.path), reason))
                     return False
                 evidence = written_by(flow.job.node)
                 moved = [replace(each, path=steps).onto(node, evidence) for each in deltas]
@@ -172,7 +171,7 @@ class ConnectorChanges:
                 reaction = silent(
                     old.job.outputs, cause, f"its records go to the dead letter queue: {problem}"
                 )
-            self._walk.react(old.job, reaction)
+            self._walk.react(old.job.node, reaction)
             return
         for warning in new.lineage.warnings:
             self._gaps.append(ImpactGap(node, warning))
@@ -194,7 +193,7 @@ class ConnectorChanges:
             mode = self._registry.world.compatibility_of(subject)
             if after in REGISTERED and self._registry.world.subject(subject).versions and mode != "NONE":
                 refused = f"it cannot register a schema of another type for {subject} under {mode}"
-                self._walk.react(flow.job, broken(flow.job, cause, refused))
+                self._walk.react(flow.job.node, broken(flow.job, cause, refused))
                 return
             path = (*cause.path, PathStep(output.node, None, written_by(flow.job.node)))
             self._walk.start(output.node, [NodeDelta(DeltaKind.UNREADABLE, None, reason, path=path)])

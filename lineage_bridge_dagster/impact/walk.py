@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.impact.connector_flows import ConnectorFlow
@@ -92,31 +92,10 @@ class ImpactWalk:
             node, deltas = self._pending.popleft()
             for mirror in self._around.mirrors.get(node, ()):
                 self.start(mirror, [delta.onto(mirror, "mirror of the topic") for delta in deltas])
-            for reader, evidence, reaction in self._reactions(node, deltas):
-                if reaction.gap:
-                    self.gaps.append(ImpactGap(reader, reaction.gap))
-                onward: dict[NodeRef, list[NodeDelta]] = {}
-                own = [delta.onto(reader, evidence) for delta in reaction.own]
-                if reader.kind in (NodeKind.GLUE, NodeKind.VIEW):
-                    onward[reader] = own
-                else:
-                    self.note(reader, own)
-                for target, delta in reaction.outputs:
-                    step = replace(delta, column=None).onto(reader, evidence)
-                    onward.setdefault(target, []).append(
-                        replace(step, column=delta.column).onto(target, written_by(reader))
-                    )
-                for target, found in onward.items():
-                    self.start(target, found)
-
-    def _reactions(
-        self, node: NodeRef, deltas: Sequence[NodeDelta]
-    ) -> Iterator[tuple[NodeRef, str, Reaction]]:
-        around = self._around
-        for job in around.flows.readers.get(node, ()):
-            yield job.node, _EVIDENCE[job.node.kind], self._reaction(job, node, deltas)
-        for table in around.tables.get(node, ()):
-            yield table.ref, _EVIDENCE[NodeKind.GLUE], table_reaction(table, deltas)
+            for job in self._around.flows.readers.get(node, ()):
+                self.react(job.node, self._reaction(job, node, deltas))
+            for table in self._around.tables.get(node, ()):
+                self.react(table.ref, table_reaction(table, deltas))
 
     def _reaction(self, job: FlowJob, node: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
         around = self._around
@@ -148,15 +127,21 @@ class ImpactWalk:
                 owner = self._around.owners.get(str(node), "")
                 self.effects.append(Affected(node, delta.column, verdict, delta.reason, delta.path, owner))
 
-    def react(self, job: FlowJob, reaction: Reaction) -> None:
-        """Note what happens to a job, and carry on what it writes."""
-        node = job.node
+    def react(self, node: NodeRef, reaction: Reaction) -> None:
+        """Note what happens to a job, a table or a view, and carry on what it writes."""
         if reaction.gap:
             self.gaps.append(ImpactGap(node, reaction.gap))
-        self.note(node, (_through(node, delta) for delta in reaction.own))
+        onward: dict[NodeRef, list[NodeDelta]] = {}
+        own = [_through(node, delta) for delta in reaction.own]
+        if node.kind in (NodeKind.GLUE, NodeKind.VIEW):
+            onward[node] = own
+        else:
+            self.note(node, own)
         for target, delta in reaction.outputs:
-            through = _through(node, replace(delta, column=None))
-            self.start(target, [replace(through, column=delta.column).onto(target, written_by(node))])
+            through = replace(_through(node, replace(delta, column=None)), column=delta.column)
+            onward.setdefault(target, []).append(through.onto(target, written_by(node)))
+        for target, found in onward.items():
+            self.start(target, found)
 
 
 def _through(node: NodeRef, delta: NodeDelta) -> NodeDelta:

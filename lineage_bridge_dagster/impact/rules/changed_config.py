@@ -108,8 +108,8 @@ def excluded_columns(config: Config, datasets: Iterable[NodeRef], columns: Itera
         datasets: The tables whose columns these are.
         columns: The columns.
     """
-    excluded = _patterns(config, "column.exclude.list", "column.blacklist")
-    included = _patterns(config, "column.include.list", "column.whitelist")
+    excluded = _compiled(config.items("column.exclude.list", "column.blacklist"))
+    included = _compiled(config.items("column.include.list", "column.whitelist"))
     names = [dataset.name.rpartition("/")[2] for dataset in datasets]
     return {
         column
@@ -190,10 +190,6 @@ def _masked(config: Config, datasets: Iterable[NodeRef], columns: Iterable[str])
     patterns = [item for key in config.keys_like(_MASKS) for item in config.items(key.string)]
     names = [dataset.name.rpartition("/")[2] for dataset in datasets]
     return {column for column in columns if _matches(_compiled(patterns), names, column)}
-
-
-def _patterns(config: Config, *keys: str) -> list[re.Pattern[str]]:
-    return _compiled(config.items(*keys))
 
 
 def _compiled(patterns: Iterable[str]) -> list[re.Pattern[str]]:

@@ -89,13 +89,10 @@ def sink_reaction(
             case DeltaKind.TYPE if delta.before != delta.after:
                 reaction.outputs += [(o.node, delta.at(name)) for o in outputs for name in targets]
             case DeltaKind.TOMBSTONES | DeltaKind.DELETES_LOST if config.flag("delete.enabled"):
-                reason = "rows are deleted from now on"
-                if delta.kind is DeltaKind.DELETES_LOST:
-                    reason = "rows are no longer deleted"
-                other = [
-                    (o.node, NodeDelta(DeltaKind.MEANING, None, reason, path=delta.path)) for o in outputs
-                ]
-                reaction.outputs += other
+                gone = delta.kind is DeltaKind.DELETES_LOST
+                reason = f"rows are {'no longer deleted' if gone else 'deleted from now on'}"
+                rows = NodeDelta(DeltaKind.MEANING, None, reason, path=delta.path)
+                reaction.outputs += [(o.node, rows) for o in outputs]
     return reaction
 
 

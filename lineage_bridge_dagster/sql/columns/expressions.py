@@ -38,6 +38,8 @@ _SAME_TYPE = frozenset(
     }
 )
 _ARITHMETIC = frozenset({"PLUS", "MINUS", "TIMES", "DIVIDE", "MOD", "OTHER", "MINUS_PREFIX", "COUNT", "SUM"})
+_CONSTRUCTORS = ("ARRAY_VALUE_CONSTRUCTOR", "ARRAY_QUERY_CONSTRUCTOR", "MULTISET_QUERY_CONSTRUCTOR")
+_ARRAYS = frozenset({*_CONSTRUCTORS, "ARRAY_AGG", "COLLECT"})
 _ARRAYS_OF_SCALARS = frozenset({"SPLIT", "REGEXP_EXTRACT_ALL"})
 # Deeper expressions have no known type.
 _MAX_DEPTH = 30
@@ -173,13 +175,9 @@ class ExpressionReader:
             return item_type(of(0))
         if kind == "ROW":
             return SqlType("ROW", tuple((f"EXPR${i}", of(i)) for i in range(len(children))))
-        if kind == "ARRAY_VALUE_CONSTRUCTOR":
-            return array_of(of(0))
         if kind == "MAP_VALUE_CONSTRUCTOR":
             return SqlType("MAP", (("KEY", of(0)), ("VALUE", of(1))))
-        if kind in ("ARRAY_QUERY_CONSTRUCTOR", "MULTISET_QUERY_CONSTRUCTOR"):
-            return array_of(of(0))
-        if kind in ("ARRAY_AGG", "COLLECT") or name in ("ARRAY_AGG", "COLLECT"):
+        if kind in _ARRAYS or name in _ARRAYS:
             return array_of(of(0))
         if name in ("MAP_KEYS", "MAP_VALUES", "MAP_ENTRIES"):
             return _of_map(name, of(0))

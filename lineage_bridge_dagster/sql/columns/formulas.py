@@ -7,9 +7,10 @@ subquery makes no difference; literals are digests. Formulas are compared and ne
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from lineage_bridge_dagster.sql.columns.expressions import Queries, ReadQuery
 from lineage_bridge_dagster.sql.columns.origins import Origin, Use
 from lineage_bridge_dagster.sql.columns.relations import KnownColumn, Relation, UnknownColumns, origin_of
 from lineage_bridge_dagster.sql.columns.scopes import FromClause, QueryScope
@@ -29,37 +30,34 @@ class FormulaReader:
         read_query: Derives the columns of a subquery.
     """
 
-    def __init__(
-        self, tree: Tree, read_query: Callable[[int, Mapping[str, Relation], QueryScope | None], Relation]
-    ) -> None:
+    def __init__(self, tree: Tree, read_query: ReadQuery) -> None:
         self._tree = tree
         self._read_query = read_query
 
     def formula(
-        self,
-        node: int,
-        scope: QueryScope,
-        queries: Mapping[str, Relation],
-        windows: Mapping[str, int] | None = None,
+        self, node: int, scope: QueryScope, queries: Queries, windows: Mapping[str, int] | None = None
     ) -> str:
         """The canonical form of an expression."""
         tree, kind = self._tree, self._tree.kind(node)
+
+        def operand(at: int) -> str:
+            literal, inner = tree.literals(node).get(at), tree.child(node, at)
+            return self.formula(inner, scope, queries, windows) if literal is None else f"#{literal}"
+
         if kind == "ID":
             path = tree.path(node)
             return "*" if path[-1] == "" else scope.resolve(path).origin.formula or ".".join(path)
         if kind in QUERIES:
             return shortened(f"({relation_formula(self._read_query(node, queries, scope))})")
         if kind == "AS":
-            return self._operand(node, 0, scope, queries, windows)
+            return operand(0)
         if kind in _CHAINS:
             parts = {self.formula(part, scope, queries, windows) for part in self.conjuncts(node, kind)}
             return shortened(f"{kind}({','.join(sorted(parts))})")
         if kind == "OVER" and (named := tree.path(tree.child(node, 1))):
             over = self.formula((windows or {}).get(named[-1], ABSENT), scope, queries, windows)
-            return shortened(f"OVER({self._operand(node, 0, scope, queries, windows)},{over})")
-        operands = [
-            self._operand(node, at, scope, queries, windows) for at in range(len(tree.children(node)))
-        ]
+            return shortened(f"OVER({operand(0)},{over})")
+        operands = [operand(at) for at in range(len(tree.children(node)))]
         ordered = sorted(operands) if kind in _COMMUTATIVE else operands
         name = tree.name(node).upper() if node != ABSENT else "?"
         words = "".join(part for part in tree.note(node).split(";") if "#" not in part)
@@ -74,19 +72,6 @@ class FormulaReader:
                 pending.extend(reversed(self._tree.children(node)))
             elif node != ABSENT:
                 yield node
-
-    def _operand(
-        self,
-        node: int,
-        at: int,
-        scope: QueryScope,
-        queries: Mapping[str, Relation],
-        windows: Mapping[str, int] | None,
-    ) -> str:
-        literal = self._tree.literals(node).get(at)
-        if literal is not None:
-            return f"#{literal}"
-        return self.formula(self._tree.child(node, at), scope, queries, windows)
 
 
 def relation_formula(relation: Relation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lineage_bridge_dagster.lineage.columns import How
@@ -40,12 +40,8 @@ Tables = Callable[[TablePath], FromItem]
 # Nested deeper than people or generators write; Python's own stack ends not far beyond.
 _MAX_DEPTH = 120
 # Kinds that have the columns of their first child.
-_TRANSPARENT = frozenset(
-    {
-        *("SNAPSHOT", "TABLE_REF", "TABLE_REF_WITH_ID", "TABLESAMPLE", "EXTEND"),
-        *("SET_SEMANTICS_TABLE", "EXPLICIT_TABLE"),
-    }
-)
+_REFERENCES = ("TABLE_REF", "TABLE_REF_WITH_ID", "EXPLICIT_TABLE", "SET_SEMANTICS_TABLE")
+_TRANSPARENT = frozenset({*_REFERENCES, "SNAPSHOT", "TABLESAMPLE", "EXTEND"})
 _NO_QUERIES: Queries = {}
 _TOO_DEEP = "its query is nested too deeply"
 
@@ -204,7 +200,8 @@ class QueryReader:
             for window in tree.children(children[5])
             if (path := tree.path(tree.child(window, 0)))
         }
-        keys = self._group_keys(children[3])
+        # Names in GROUP BY without qualifiers: `GROUP BY o.id` does not make `o.price` a key.
+        keys = self._identifiers(tree.children(children[3]), qualified=False) or None
         uses = self._uses(node, scope, queries) if self._formulas else ()
         counted = united_uses(origin_of(column) for column in source.star)
         items: list[tuple[KnownColumn | UnknownColumns, bool]] = []
@@ -217,7 +214,10 @@ class QueryReader:
                 name, aliased = self._item_name(item)
                 origin = self.expressions.origin(item, scope, queries, keys=keys, windows=windows)
                 if self._formulas:
-                    formula = self._item_formula(children[1], position, scope, queries, windows)
+                    literal = tree.literals(children[1]).get(position)
+                    formula = f"#{literal}"
+                    if literal is None:
+                        formula = self._formulas.formula(item, scope, queries, windows)
                     own = (*origin.uses, *uses) if origin.sources or formula[:1] == "#" else (*counted, *uses)
                     origin = replace(origin, formula=formula, uses=tuple(dict.fromkeys(own)))
                 field = KnownColumn(name, origin, type=self.expressions.type(item, scope, queries))
@@ -225,14 +225,6 @@ class QueryReader:
             if len(items) > MAX_COLUMNS:
                 return opaque(TOO_MANY)
         return named(items)
-
-    def _item_formula(
-        self, items: int, at: int, scope: QueryScope, queries: Queries, windows: Mapping[str, int]
-    ) -> str:
-        literal = self._tree.literals(items).get(at)
-        if literal is not None or self._formulas is None:
-            return f"#{literal}"
-        return self._formulas.formula(self._tree.child(items, at), scope, queries, windows)
 
     def _read_with(self, found: FromClause, options: str) -> FromClause:
         """A table whose options, those of a hint or of a sample, decide which records are read."""
@@ -280,11 +272,6 @@ class QueryReader:
             return tree.name(node), False
         path = tree.path(node)
         return (path[-1] if path else None), False
-
-    def _group_keys(self, group: int) -> frozenset[str] | None:
-        """Names in GROUP BY; None without GROUP BY, or when it contains no name."""
-        # Without qualifiers: `GROUP BY o.id` does not make `o.price` a key.
-        return self._identifiers(self._tree.children(group), qualified=False) or None
 
     def _identifiers(self, nodes: Sequence[int], *, qualified: bool) -> frozenset[str]:
         """Names in the identifiers below some nodes: all their parts, or the last ones."""
