@@ -83,7 +83,7 @@ def _parsed(text: str) -> tuple[KcqlStatement, ...]:
         upper = [part.upper() for part in tokens]
         source = _after("FROM", upper, tokens)
         if source:
-            # Target and source are the first of their kind: the options after them may use the same upper.
+            # Target and source are the first of their kind: the options after them may use the same words.
             clause = upper.index("FROM")
             properties = {
                 key: value or bare for key, value, bare in _PROPERTY.findall(" ".join(tokens[clause:]))
