@@ -35,8 +35,7 @@ def discover(last: Discovery | None = None, *, progress: ReportLine = lambda _li
         ConfigurationError: There is no Confluent key, or a setting is wrong.
         LineageBridgeError: The environments could not be listed, and there is no last discovery.
     """
-    from lineage_bridge_dagster.discovery.discover import discover
-    from lineage_bridge_dagster.discovery.settings import discovery_settings
+    from lineage_bridge_dagster.discovery.discover import discover, discovery_settings
 
     return discover(discovery_settings(), last, progress=progress)
 

@@ -39,7 +39,7 @@ def discover(last: Discovery | None = None) -> Discovery:
         ConfigurationError: there is no Confluent key.
     """
     from lineage_bridge_dagster.discovery import discover as discovery
-    from lineage_bridge_dagster.discovery.settings import discovery_settings
+    from lineage_bridge_dagster.discovery.discover import discovery_settings
 
     settings = discovery_settings()
     with discovering() as progress:

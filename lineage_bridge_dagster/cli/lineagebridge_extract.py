@@ -71,8 +71,11 @@ def main(
     """
     from lineage_bridge_dagster.catalogs.glue.client import glue_client
     from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
-    from lineage_bridge_dagster.discovery.discover import discover, discover_confluent_only
-    from lineage_bridge_dagster.discovery.settings import discovery_settings
+    from lineage_bridge_dagster.discovery.discover import (
+        discover,
+        discover_confluent_only,
+        discovery_settings,
+    )
     from lineage_bridge_dagster.lineage import graph_json
     from lineage_bridge_dagster.lineage.sql_policy import limited
     from lineage_bridge_dagster.settings import Settings

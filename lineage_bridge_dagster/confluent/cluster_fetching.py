@@ -33,7 +33,7 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowClient, TableflowTopic
 from lineage_bridge_dagster.confluent.connectors import ConnectorOffset, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import is_in_doubt, names_read
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.offset_cache import OffsetCache, OffsetEvidence, question
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task

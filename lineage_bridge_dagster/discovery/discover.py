@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.glue import client as glue
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich as enrich_from_glue
@@ -20,6 +20,7 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families.iceberg import table as iceberg_dataset
 from lineage_bridge_dagster.confluent.discovery import discover as discover_confluent
 from lineage_bridge_dagster.confluent.discovery import require_environments
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.event_sources.enrichment import enrich as enrich_from_events
 from lineage_bridge_dagster.event_sources.enrichment import without_other_sources
 from lineage_bridge_dagster.event_sources.sources import event_sources
@@ -38,6 +39,25 @@ if TYPE_CHECKING:
     from mypy_boto3_glue import GlueClient
 
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
+
+
+def discovery_settings(given: Mapping[str, Any] | None = None) -> Settings:
+    """Read the settings of a discovery.
+
+    Args:
+        given: fields of `confluent` that take precedence; empty ones count as unset.
+
+    Raises:
+        ConfigurationError: there is no Confluent key, or a setting is malformed.
+    """
+    settings = Settings.from_env(given={"confluent": given or {}})
+    if not settings.confluent.credentials:
+        raise ConfigurationError(
+            "No Confluent key is set.",
+            hint="Set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET, in the environment or in .env; "
+            "or pass a lineage_graph.json with --graph.",
+        )
+    return settings
 
 
 @no_garbage_collection()

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord, ExistingTopics
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.impact.change import (
     Change,
@@ -47,7 +46,7 @@ from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.schemas.avro_references import inlined_avro
+from lineage_bridge_dagster.schemas.avro import inlined_avro
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 

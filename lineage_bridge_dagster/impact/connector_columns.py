@@ -14,7 +14,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.records import (
 )
 from lineage_bridge_dagster.confluent.connectors.columns.transforms import transformed
 from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 
 #: Simple names of transforms that put other values into fields: the word for it, the setting that lists the
 #: fields (with a detail after a colon), and the setting of a detail for all of them.

@@ -6,8 +6,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import (
+    ConnectorLineage,
+    ConnectorRecord,
+    ExistingTopics,
+)
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
 from lineage_bridge_dagster.impact.flows import FlowJob, Output
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef

@@ -28,8 +28,14 @@ from lineage_bridge_dagster.lineage.sql_modes import (
     shown_text,
     sql_hash,
 )
-from lineage_bridge_dagster.redaction.redact import MASK, redact_key, redact_sql, redact_text, redact_value
-from lineage_bridge_dagster.redaction.schemas import redact_schema
+from lineage_bridge_dagster.redaction.redact import (
+    MASK,
+    redact_key,
+    redact_schema,
+    redact_sql,
+    redact_text,
+    redact_value,
+)
 
 #: Key in `Discovery.caches`: `{"mode", "rules", "hashes": {node id: hash}}`, the mode and the rules that
 #: limit the discovery, and the hashes of the statements whose text it does not have.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.redaction.schemas import redact_schema
+from lineage_bridge_dagster.redaction.redact import redact_schema
 
 SECRET = "4e7a0668e1de434a88c26ae248ab80e7"
 

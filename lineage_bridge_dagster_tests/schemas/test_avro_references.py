@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.schemas.avro import avro_type
-from lineage_bridge_dagster.schemas.avro_references import inlined_avro
+from lineage_bridge_dagster.schemas.avro import avro_type, inlined_avro
 from lineage_bridge_dagster.schemas.errors import SchemaError
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 from lineage_bridge_dagster.confluent.connectors.offsets import OffsetReader, configured, reader_of, texts
@@ -19,6 +18,7 @@ from lineage_bridge_dagster.confluent.connectors.record import (
     ConnectorLineage,
     ConnectorOffset,
     ConnectorRecord,
+    ExistingTopics,
 )
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord, ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms import Routing
 from lineage_bridge_dagster.confluent.connectors.transforms.origins import Origins
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
@@ -36,6 +35,7 @@ from lineage_bridge_dagster.confluent.connectors.record import (
     ConnectorLineage,
     ConnectorOffset,
     ConnectorRecord,
+    ExistingTopics,
 )
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of

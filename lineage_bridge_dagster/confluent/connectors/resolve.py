@@ -6,11 +6,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from lineage_bridge_dagster.confluent.connectors.config import Config, is_resolved, split_list
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.families import family_of
 from lineage_bridge_dagster.confluent.connectors.family import Family, SinkContext, SourceContext
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, evaluated, full_matches
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import (
+    ConnectorLineage,
+    ConnectorRecord,
+    ExistingTopics,
+)
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
 from lineage_bridge_dagster.lineage.unknowns import Unknown
 from lineage_bridge_dagster.redaction.redact import redact_text

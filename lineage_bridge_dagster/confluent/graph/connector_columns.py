@@ -13,8 +13,7 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.connectors.columns.lineage import connector_columns
 from lineage_bridge_dagster.confluent.connectors.columns.transforms import keeps_values
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ExistingTopics
 from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
 from lineage_bridge_dagster.lineage import ids

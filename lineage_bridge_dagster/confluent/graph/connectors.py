@@ -9,8 +9,8 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors import ConnectorLineage, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import with_evidence
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.java_regex import evaluated
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Builder, Place, absent_warning
 from lineage_bridge_dagster.confluent.offset_cache import OffsetEvidence
 from lineage_bridge_dagster.lineage import ids

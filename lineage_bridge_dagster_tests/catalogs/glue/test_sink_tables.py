@@ -13,7 +13,7 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.glue.enrichment import enrich
 from lineage_bridge_dagster.catalogs.glue.sink_tables import SinkTables
 from lineage_bridge_dagster.confluent.connectors import ConnectorRecord, resolve
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status

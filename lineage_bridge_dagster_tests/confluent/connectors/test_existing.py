@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 
 _NAMES = st.text("ab.é\ud800\U0010ffff", max_size=5)
 

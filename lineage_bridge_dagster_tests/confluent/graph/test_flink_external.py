@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
-from lineage_bridge_dagster.confluent.graph.flink_external import External, external_of
+from lineage_bridge_dagster.confluent.graph.flink_jobs import External, external_of
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import EdgeType

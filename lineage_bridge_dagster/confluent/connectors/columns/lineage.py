@@ -25,8 +25,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.sources import (
 )
 from lineage_bridge_dagster.confluent.connectors.columns.transforms import transformed
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage
+from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 

@@ -8,8 +8,11 @@ from typing import Any
 
 from lineage_bridge_dagster.confluent.connectors.columns.lineage import ConnectorColumns, connector_columns
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
-from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ConnectorRecord
+from lineage_bridge_dagster.confluent.connectors.record import (
+    ConnectorLineage,
+    ConnectorRecord,
+    ExistingTopics,
+)
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema

@@ -11,6 +11,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex.groups import (
     BadRegexError,
     SlowRegexError,
     Syntax,
+    for_version_1_1,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import (
     ExpressionsJvm,
@@ -18,7 +19,6 @@ from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import (
     PatternQuery,
     Result,
 )
-from lineage_bridge_dagster.confluent.connectors.java_regex.re2 import for_version_1_1
 
 _MOST_CHARS = 20_000
 #: Times that a function is run with assumed answers. Each transform of a chain may need one.

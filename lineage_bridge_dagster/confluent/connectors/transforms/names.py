@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 
 #: The expression of a variable that may have any value.
 _ANY = ".+"

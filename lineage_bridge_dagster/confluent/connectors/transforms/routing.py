@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, SlowRegexError
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.neutral import NEUTRAL
 from lineage_bridge_dagster.confluent.connectors.transforms.routers import ROUTERS, Effect

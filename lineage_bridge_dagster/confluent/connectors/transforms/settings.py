@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, check, full_matches
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 
 #: What a transform makes of a name: the names that its records may have after it; none if it drops them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms import Routing, routing_of
 
 KAFKA = "org.apache.kafka.connect.transforms."

@@ -12,7 +12,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.transforms.settings imp
     settings_of,
 )
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 from lineage_bridge_dagster.confluent.connectors.transforms.names import TopicName
 from lineage_bridge_dagster.confluent.connectors.transforms.neutral import KEEP_FIELDS, NEUTRAL
 from lineage_bridge_dagster.confluent.connectors.transforms.routers import ROUTERS

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.confluent.connectors.columns.records import (
 )
 from lineage_bridge_dagster.confluent.connectors.columns.transforms import transformed
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.existing import ExistingTopics
+from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
 
 KAFKA = "org.apache.kafka.connect.transforms."
 AIVEN = "io.aiven.kafka.connect.transforms."
