@@ -60,10 +60,6 @@ Clock = Callable[[], datetime]
 _CONNECTOR_LISTS = frozenset({"environments", "clusters", "connect"})
 
 
-def _silent(_line: str) -> None:
-    return None
-
-
 def discover(
     settings: ConfluentSettings,
     *,
@@ -72,7 +68,7 @@ def discover(
     parser: FlinkSqlParser | None = None,
     last: Discovery | None = None,
     sql: str = "redacted",
-    progress: ReportLine = _silent,
+    progress: ReportLine = lambda _line: None,
     clock: Clock = utc_now,
 ) -> Discovery:
     """Discover Confluent once. Failed requests are recorded in the coverage and raise nothing.

@@ -69,7 +69,8 @@ def with_tableflow(discovery: Discovery, listing: ClusterListing, console: Conso
     listed = builder.graph
     if known.keys() - listed.nodes.keys() or any(listed.of_type(NodeType.KAFKA_TOPIC)):
         return None
-    if any(_has_moved(node, listed.nodes[node_id]) for node_id, node in known.items()):
+    pairs = ((TableflowNode.of(each[node_id]) for each in (known, listed.nodes)) for node_id in known)
+    if any(before.expected_place != now.expected_place for before, now in pairs):
         return None
     changed = {
         node_id: _seen_again(known[node_id], node) if node_id in known else node
@@ -99,10 +100,6 @@ def _was_read(discovery: Discovery, place: Place) -> bool:
 
 def _is_stale(node: Node) -> bool:
     return bool(node.attributes.keys() & {STALE_SINCE, STALE_ATTRIBUTES})
-
-
-def _has_moved(before: Node, now: Node) -> bool:
-    return TableflowNode.of(before).expected_place != TableflowNode.of(now).expected_place
 
 
 def _seen_again(before: Node, now: Node) -> Node:

@@ -107,7 +107,8 @@ def _source(
     own = (*declared.dlq_topics, *declared.report_topics)
     written = tuple(dict.fromkeys((*_union(parts, "topics_written"), *own)))
     warnings = _union(parts, "warnings")
-    certain = {name for part in parts for name in _names(part) if name not in part.inferred}
+    named = ((part, name) for part in parts for name in (*part.datasets_read, *part.topics_written))
+    certain = {name for part, name in named if name not in part.inferred}
     if unread := sorted({*declared.topics_written} - {*written}):
         warnings += (f"named like its tables, but its offsets show no such table: {', '.join(unread)}",)
     return replace(
@@ -145,10 +146,6 @@ def _sink(
     unlisted = {topic for topic in found if topic not in topics}
     lineage = resolve(connector, {*topics, *unlisted} if unlisted else topics)
     return replace(lineage, observed=tuple(topic for topic in lineage.topics_read if topic in found))
-
-
-def _names(lineage: ConnectorLineage) -> tuple[str, ...]:
-    return (*lineage.datasets_read, *lineage.topics_written)
 
 
 def _union(parts: Sequence[ConnectorLineage], name: str) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from lineage_bridge_dagster.confluent.graph.builder import UNKNOWN_INPUTS, Build
 from lineage_bridge_dagster.confluent.offset_cache import OffsetEvidence
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope
-from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, Node, NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
 from lineage_bridge_dagster.lineage.sql_modes import is_sql
 from lineage_bridge_dagster.lineage.unknowns import UNKNOWN, Unknown
 from lineage_bridge_dagster.lineage.writers import BY_NAME
@@ -158,7 +158,8 @@ def _add(
         builder.add_edge(*ends, scope_of(name), confidence=sure, evidence=evidence, **facts)
     for name in lineage.internal_topics:
         if (topic := builder.graph.nodes.get(ids.topic_id(*place.key, name))) is not None:
-            builder.graph.add_node(_marked_internal(topic))
+            attributes = {**topic.attributes, "is_internal": True}
+            builder.graph.add_node(replace(topic, attributes=attributes, tags=(*topic.tags, "internal")))
 
 
 def _evidence(lineage: ConnectorLineage, name: str) -> tuple[Evidence, float]:
@@ -176,9 +177,3 @@ def _names(lineage: ConnectorLineage) -> Iterator[str]:
     yield from lineage.topics_written
     yield from lineage.datasets_read
     yield from lineage.datasets_written
-
-
-def _marked_internal(topic: Node) -> Node:
-    return replace(
-        topic, attributes={**topic.attributes, "is_internal": True}, tags=(*topic.tags, "internal")
-    )

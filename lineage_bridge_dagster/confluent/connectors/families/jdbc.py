@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, Config, is_resolved
+from lineage_bridge_dagster.confluent.connectors.config import UNRESOLVED, is_resolved
 from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection, table_name
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
@@ -287,7 +287,8 @@ def _written_table(context: SinkContext, kind: str, name: str, *, quoted: bool) 
     config = context.config
     database = database_of(config, kind)
     if database is None or not database.host:
-        context.warnings.append(f"its database is not known from {_address_key(config)}")
+        key = "connection.host" if config.get("connection.host") else "connection.url"
+        context.warnings.append(f"its database is not known from {key}")
         return ""
     parts = name_parts(name)
     plain = [part for part, _ in parts] if quoted else database.folded(parts)
@@ -297,10 +298,6 @@ def _written_table(context: SinkContext, kind: str, name: str, *, quoted: bool) 
             f"{name}, the table by its configuration, names none in its database, or the database is not set"
         )
     return dataset
-
-
-def _address_key(config: Config) -> str:
-    return "connection.host" if config.get("connection.host") else "connection.url"
 
 
 sink_family("jdbc-postgres", "PostgresSink AlloyDbSink")(_jdbc_sink("postgresql"))

@@ -248,7 +248,8 @@ def debezium(record: ConnectRecord, _settings: FieldSettings) -> ConnectRecord:
     if event is None or after is None:
         return record
     row = either(after, event.at("before"), "it comes from before or after the change") or after
-    names = _source_names(event, ("schema", "table") if event.at("source", "schema") else ("db", "table"))
+    parts = ("schema", "table") if event.at("source", "schema") else ("db", "table")
+    names = merged(_of(event, "source", part) for part in parts)
     change = {
         "op": _of(event, "op"),
         "ts": _of(event, "ts_ms"),
@@ -324,7 +325,3 @@ def mongo_debezium(record: ConnectRecord, _settings: FieldSettings) -> ConnectRe
 
 def _of(event: RecordNode, *path: str) -> RecordNode:
     return (event.at(*path) or MADE_UP).whole()
-
-
-def _source_names(event: RecordNode, parts: tuple[str, ...]) -> RecordNode:
-    return merged(_of(event, "source", part) for part in parts)
