@@ -407,7 +407,6 @@ class LineageBridgeComponent(StoredComponent):
             limits=self.freshness.limits,
             discovery_policy=self.freshness.discovery_policy(self.sensor.refresh_cron),
             carried_limit=self.freshness.carried_limit,
-            examples=self.include.examples,
             last=_definitions.setdefault(self.defs_state_config.key, {}),
         )
 

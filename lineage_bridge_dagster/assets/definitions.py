@@ -10,7 +10,6 @@ from lineage_bridge_dagster.assets.bundles import Defined, Execute, bundle_defin
 from lineage_bridge_dagster.assets.chains import chain_assets
 from lineage_bridge_dagster.assets.checks import table_checks
 from lineage_bridge_dagster.assets.discovery import discovery_asset
-from lineage_bridge_dagster.assets.examples import example_assets
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.tables import table_assets
@@ -25,7 +24,6 @@ def asset_definitions(
     limits: Limits,
     discovery_policy: FreshnessPolicy | None,
     carried_limit: timedelta | None,
-    examples: bool,
     last: dict[str, Defined],
 ) -> list[AssetsDefinition | AssetSpec]:
     """Define the external assets, the materializable ones with their checks, and the discovery.
@@ -36,7 +34,6 @@ def asset_definitions(
         limits: how long a record may wait for its table.
         discovery_policy: how old the last discovery may be.
         carried_limit: how old lineage may be that a discovery carries over.
-        examples: whether to add the assets downstream of the sample world.
         last: see `bundle_definitions`.
     """
     names, inventory = instance.names, instance.inventory
@@ -52,6 +49,5 @@ def asset_definitions(
     return [
         *(asset.spec_with_deps() for asset in inventory.external),
         *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute, last)),
-        *(example_assets(inventory, names.io_manager) if examples else ()),
         *(discovery_asset(names, inventory, discovery_policy, carried_limit) if checks else ()),
     ]

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 from dagster import FreshnessPolicy
 from pydantic import Field, field_validator
 
-from lineage_bridge_dagster.config.prefix import PREFIX
-from lineage_bridge_dagster.config.variables import FromVariables
 from lineage_bridge_dagster.config.yaml_fields import CRON
 from lineage_bridge_dagster.config.yaml_schema import Accepts
 from lineage_bridge_dagster.config.yaml_section import YamlSection
@@ -83,11 +81,6 @@ class IncludeConfig(YamlSection):
         default=True, description="Connectors, Flink statements and ksqlDB queries.", examples=[True]
     )
     external_datasets: bool = Field(default=True, description="Datasets outside Confluent.", examples=[True])
-    examples: Annotated[bool, FromVariables((PREFIX + "EXAMPLES",))] = Field(
-        default=False,
-        description="Example assets downstream of the demo's sample topic and table, if both exist.",
-        examples=[True],
-    )
 
 
 class FreshnessConfig(YamlSection):

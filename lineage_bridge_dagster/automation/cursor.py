@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from lineage_bridge_dagster.config.request_counts import RequestCounts
 from lineage_bridge_dagster.formats import CURSOR
@@ -13,8 +13,6 @@ from lineage_bridge_dagster.formats import CURSOR
 
 class Attempt(BaseModel):
     """A table whose push was requested and that is not up to date yet."""
-
-    model_config = ConfigDict(extra="ignore")
 
     #: The data version that was requested; for another one, counting starts over.
     wanted: str
@@ -27,8 +25,6 @@ class Attempt(BaseModel):
 
 class SweepPosition(BaseModel):
     """Where a sweep of whole tables stopped, or when the next one starts."""
-
-    model_config = ConfigDict(extra="ignore")
 
     #: The name of the database or catalog; empty between two sweeps.
     source: str = ""
@@ -43,8 +39,6 @@ class SweepPosition(BaseModel):
 
 class Loss(BaseModel):
     """A table whose lineage in Glue was lost after its push."""
-
-    model_config = ConfigDict(extra="ignore")
 
     #: How often it was lost, and how often its repair was requested.
     count: int = Field(1, ge=1)
@@ -64,8 +58,6 @@ class Loss(BaseModel):
 
 class TickTotals(BaseModel):
     """What all ticks did since the cursor began, for the metrics: a code server may restart at any time."""
-
-    model_config = ConfigDict(extra="ignore")
 
     #: Unix time in seconds of the last tick; one that failed leaves no cursor.
     at: float = 0.0
@@ -94,8 +86,6 @@ class Cursor(BaseModel):
     It does not record what was pushed: the assets' materializations do, so a lost cursor only means that they
     are read again.
     """
-
-    model_config = ConfigDict(extra="ignore")
 
     version: int = CURSOR.version
     #: Scope -> fingerprint of its list that the loaded state is known to cover.

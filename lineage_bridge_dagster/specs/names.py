@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from dagster import AssetKey
 
 
+class _Name:
+    """A name with the instance's before it, if it has one."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, names: AssetNames, _owner: type[AssetNames]) -> str:
+        return names.op(self._name)
+
+
 @dataclass(frozen=True)
 class AssetNames:
     """Names of one component instance's definitions.
@@ -16,81 +26,33 @@ class AssetNames:
 
     prefix: str = ""
 
-    def _prefixed(self, name: str) -> str:
-        return f"{self.prefix}_{name}" if self.prefix else name
+    # The keys of the resources; downstream assets name that of the IO manager.
+    confluent = _Name("confluent")
+    glue = _Name("glue")
+    spark = _Name("spark")
+    io_manager = _Name("lineage_io_manager")
 
-    @property
-    def confluent(self) -> str:
-        """Resource key of the `ConfluentResource`."""
-        return self._prefixed("confluent")
+    refresh_job = _Name("refresh")
+    push_job = _Name("push")
+    lineage_job = _Name("materialize_lineage")
+    impact_job = _Name("impact")
+    upkeep_job = _Name("lineage_upkeep")
 
-    @property
-    def glue(self) -> str:
-        """Resource key of the `GlueResource`."""
-        return self._prefixed("glue")
-
-    @property
-    def spark(self) -> str:
-        """Resource key of the `SparkResource`."""
-        return self._prefixed("spark")
-
-    @property
-    def io_manager(self) -> str:
-        """Resource key of the IO manager that downstream assets name."""
-        return self._prefixed("lineage_io_manager")
+    sensor = _Name("lineage_sensor")
+    refresh_schedule = _Name("refresh_schedule")
+    push_schedule = _Name("push_schedule")
+    nightly_schedule = _Name("nightly_schedule")
+    freshness_schedule = _Name("freshness_schedule")
+    upkeep_schedule = _Name("lineage_upkeep_schedule")
 
     def op(self, name: str) -> str:
         """The name of an op, which is unique in a code location."""
-        return self._prefixed(name)
-
-    @property
-    def refresh_job(self) -> str:
-        return self._prefixed("refresh")
-
-    @property
-    def push_job(self) -> str:
-        return self._prefixed("push")
-
-    @property
-    def lineage_job(self) -> str:
-        return self._prefixed("materialize_lineage")
-
-    @property
-    def impact_job(self) -> str:
-        return self._prefixed("impact")
-
-    @property
-    def upkeep_job(self) -> str:
-        return self._prefixed("lineage_upkeep")
+        return f"{self.prefix}_{name}" if self.prefix else name
 
     @property
     def jobs(self) -> tuple[str, ...]:
         """The names of all jobs."""
         return self.refresh_job, self.push_job, self.lineage_job, self.impact_job, self.upkeep_job
-
-    @property
-    def sensor(self) -> str:
-        return self._prefixed("lineage_sensor")
-
-    @property
-    def refresh_schedule(self) -> str:
-        return self._prefixed("refresh_schedule")
-
-    @property
-    def push_schedule(self) -> str:
-        return self._prefixed("push_schedule")
-
-    @property
-    def nightly_schedule(self) -> str:
-        return self._prefixed("nightly_schedule")
-
-    @property
-    def freshness_schedule(self) -> str:
-        return self._prefixed("freshness_schedule")
-
-    @property
-    def upkeep_schedule(self) -> str:
-        return self._prefixed("lineage_upkeep_schedule")
 
     @property
     def discovery_key(self) -> AssetKey:

@@ -1,4 +1,4 @@
-"""The example assets of the sample world, and those on the page of the IO manager, run unchanged."""
+"""The assets on the pages of the IO manager run unchanged."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import pytest
 from dagster import AssetsDefinition, AssetSpec, materialize
 from pyspark.sql import DataFrame, SparkSession
 
-from lineage_bridge_dagster.assets.examples import example_assets
-from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
@@ -25,8 +23,6 @@ from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteMode, Writ
 from lineage_bridge_dagster.spark.io.output_metadata import output_metadata
 from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster.spark.session import SparkResource
-from lineage_bridge_dagster.specs.translator import LineageTranslator
-from lineage_bridge_dagster_tests.assets.world import EAST, WEST, World
 
 PAGE = "\n\n".join(
     (Path(__file__).parents[2] / "docs" / name).read_text()
@@ -42,20 +38,6 @@ def assets_of_the_page() -> dict[str, AssetsDefinition]:
     return {name: value for name, value in found.items() if isinstance(value, AssetsDefinition)}
 
 
-def assets_of_the_sample_world() -> dict[str, AssetsDefinition]:
-    world = World()
-    for cluster in (WEST, EAST):
-        world.topic(cluster, "orders.v1")
-        world.glue(cluster, "orders.v1")
-    world.topic(EAST, "orders.status")
-    return {definition.key.path[-1]: definition for definition in examples_of(world)}
-
-
-def examples_of(world: World) -> list[AssetsDefinition]:
-    inventory = build_inventory(world.discovery(), LineageTranslator().get_asset_spec)
-    return example_assets(inventory, "lineage_io_manager")
-
-
 def table_of(heading: str) -> set[str]:
     """Return the names in the first column of the table with this first heading."""
     rows = PAGE.partition(f"| {heading} |")[2].partition("\n\n")[0].splitlines()[2:]
@@ -66,17 +48,6 @@ def test_the_page_lists_exactly_the_options_that_exist() -> None:
     assert table_of("output option") == {option.name for option in fields(WriteOptions)}
     assert table_of("input option") == {option.name for option in fields(ReadOptions)}
     assert table_of("mode") == set(get_args(WriteMode))
-
-
-def test_the_examples_exist_if_one_cluster_has_both_of_their_inputs() -> None:
-    found = assets_of_the_sample_world()
-    assert set(found) == {"status_changes_by_country", "newest_orders"}
-    assert {key.path[1] for key in found["status_changes_by_country"].dependency_keys} == {EAST}
-    world = World()
-    world.topic(WEST, "orders.status")
-    world.topic(EAST, "orders.v1")
-    world.glue(EAST, "orders.v1")
-    assert examples_of(world) == []
 
 
 @pytest.fixture
@@ -107,20 +78,18 @@ def stored(spark: SparkSession, name: str, *columns: str) -> set[tuple[Any, ...]
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("source", [assets_of_the_page, assets_of_the_sample_world])
 def test_the_examples_produce_the_described_tables(
     spark: SparkSession,
     manager: PySparkIcebergIOManager,
     database: str,
     monkeypatch: pytest.MonkeyPatch,
-    source: Any,
 ) -> None:
     def records(*_: Any, **__: Any) -> DataFrame:
         ddl = "value struct<order_id: long, status: string, changes: int>"
         return spark.createDataFrame([((1, "PAID", 3),), ((2, "PAID", 1),), (None,)], ddl)
 
     monkeypatch.setattr(read, "read_decoded", records)
-    found = source()
+    found = assets_of_the_page()
     joined, newest = found["status_changes_by_country"], found["newest_orders"]
     keys = {key.path[0]: key for key in joined.dependency_keys}
     topic = AssetSpec(
