@@ -39,11 +39,9 @@ from lineage_bridge_dagster.assets.settings import FreshnessConfig, IncludeConfi
 from lineage_bridge_dagster.assets.stored_component import STATE, StoredComponent, check_names
 from lineage_bridge_dagster.automation.impact_job import impact_job
 from lineage_bridge_dagster.automation.jobs import failing_job, lineage_job, push_job, refresh_job
-from lineage_bridge_dagster.automation.list_client import ListClient
-from lineage_bridge_dagster.automation.list_updates import list_updates
+from lineage_bridge_dagster.automation.list_client import ListClient, list_updates
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.missing_discovery import MissingDiscovery
-from lineage_bridge_dagster.automation.newest import newer_discovery
 from lineage_bridge_dagster.automation.run_retention import RunRetention
 from lineage_bridge_dagster.automation.schedules import (
     freshness_schedule,
@@ -58,6 +56,7 @@ from lineage_bridge_dagster.automation.state import (
     StateStore,
     as_shown,
     loading_version,
+    newer_discovery,
     read_state,
 )
 from lineage_bridge_dagster.automation.sweep import SweepSettings

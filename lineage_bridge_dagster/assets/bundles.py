@@ -107,7 +107,7 @@ def bundle_definitions(
     last = {} if last is None else last
     before = {name: last.pop(name) for name in [*last] if last[name].kind.name == kind.name}
     found = []
-    for bundle in bundles(names.op(kind.name), kind.assets):
+    for bundle in bundles(names.prefixed(kind.name), kind.assets):
         known = before.get(bundle.name)
         if known and known.is_for(bundle, kind, names):
             definition = with_compute(known.definition, _compute(bundle, kind, execute))

@@ -85,7 +85,7 @@ def discovery_asset(
     text = key.to_user_string()
     output, source = keys.op_name(CHECK, text), keys.op_name("in", text)
 
-    @op(name=names.op(CHECK), ins={source: In(Nothing)}, out={output: Out(Nothing, is_required=False)})
+    @op(name=names.prefixed(CHECK), ins={source: In(Nothing)}, out={output: Out(Nothing, is_required=False)})
     def _check(context: AssetCheckExecutionContext) -> Iterator[Any]:
         at = last_confirmed(context.instance, key, discovery)
         yield _outcome(discovery, at, names, carried_limit).result(key, CHECK, at)

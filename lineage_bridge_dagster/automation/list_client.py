@@ -1,4 +1,4 @@
-"""Reads the watched lists from Confluent, Glue and REST catalogs."""
+"""Reads the watched lists from Confluent, Glue and REST catalogs, and puts them into the last discovery."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.automation.iceberg_client import IcebergClient
+from lineage_bridge_dagster.automation.tick import Update
 from lineage_bridge_dagster.automation.watched_lists import (
     GLUE,
     INTEGRATIONS,
@@ -15,6 +16,7 @@ from lineage_bridge_dagster.automation.watched_lists import (
     NamedTables,
 )
 from lineage_bridge_dagster.lineage.coverage import ICEBERG
+from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.settings import Settings
 
 if TYPE_CHECKING:
@@ -199,3 +201,22 @@ class ListClient:
             raise denied
         self._next_name[database] = (start + len(asked)) % max(1, len(missing))
         return tables.present | found.intersection(tables.missing)
+
+
+def list_updates(settings: Callable[[], Settings]) -> Update:
+    """What a tick of the sensor calls when lists have changed. Settings are read for each call."""
+
+    def update(last: Discovery, scopes: Sequence[ListScope]) -> Discovery | None:
+        # Imported here: loading needs no API clients.
+        from lineage_bridge_dagster.discovery.update import update
+
+        if any(scope.api not in (TABLEFLOW, INTEGRATIONS, GLUE) for scope in scopes):
+            return None
+        return update(
+            settings(),
+            last,
+            clusters={(scope.environment, scope.place) for scope in scopes if scope.api != GLUE},
+            databases={scope.place for scope in scopes if scope.api == GLUE},
+        )
+
+    return update

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from dagster import RunsFilter
+from dagster import RunsFilter, get_dagster_logger
 
 from lineage_bridge_dagster.dagster_internals.definitions import DefinitionsLoadContext
 from lineage_bridge_dagster.dagster_internals.instance import state_files, state_folder
@@ -252,3 +252,29 @@ def _old(dated: Sequence[tuple[float, Any]], keep: int, before: float) -> list[A
         for place, ((_, path), until) in enumerate(zip(dated, replaced, strict=False))
         if place >= keep and until < before
     ]
+
+
+def newer_discovery(instance: DagsterInstance, key: str, loaded: str) -> Discovery | None:
+    """The newest stored discovery, if it is not the loaded one; None, with a warning, if it cannot be read.
+
+    Which one is the newest, the storage tells, and not the time: clocks of hosts differ, and the newest of a
+    storage that was restored is an earlier discovery.
+
+    Args:
+        instance: has the storage.
+        key: of the component's state.
+        loaded: the version that the definitions were built from; empty if they were built from none.
+    """
+    if not loaded:
+        return None
+    log = get_dagster_logger()
+    try:
+        store = StateStore.of(instance, key)
+        newest = store.latest_version()
+        found = store.load() if newest not in (None, loaded) else None
+    except LineageBridgeError as error:
+        log.warning("A newer discovery is stored but cannot be read, so this run uses its own: %s", error)
+        return None
+    if found is not None:
+        log.info("This run uses the discovery of %s, which is newer than its own.", found.discovered_at)
+    return found

@@ -1,4 +1,4 @@
-"""Names of what one instance of the component adds to a code location: resources, jobs, sensor, schedules."""
+"""Names of what one instance of a component adds to a code location: resources, jobs, sensors, schedules."""
 
 from __future__ import annotations
 
@@ -7,47 +7,54 @@ from dataclasses import dataclass
 from dagster import AssetKey
 
 
-class _Name:
+class Prefixed:
     """A name with the instance's before it, if it has one."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, names: AssetNames, _owner: type[AssetNames]) -> str:
-        return names.op(self._name)
+    def __get__(self, names: InstanceNames, _owner: type[InstanceNames]) -> str:
+        return names.prefixed(self._name)
 
 
 @dataclass(frozen=True)
-class AssetNames:
-    """Names of one component instance's definitions.
+class InstanceNames:
+    """Names of one instance's definitions.
 
     An instance without a name has plain ones; a named one prefixes them, so that two load side by side.
     """
 
     prefix: str = ""
 
-    # The keys of the resources; downstream assets name that of the IO manager.
-    confluent = _Name("confluent")
-    glue = _Name("glue")
-    spark = _Name("spark")
-    io_manager = _Name("lineage_io_manager")
-
-    refresh_job = _Name("refresh")
-    push_job = _Name("push")
-    lineage_job = _Name("materialize_lineage")
-    impact_job = _Name("impact")
-    upkeep_job = _Name("lineage_upkeep")
-
-    sensor = _Name("lineage_sensor")
-    refresh_schedule = _Name("refresh_schedule")
-    push_schedule = _Name("push_schedule")
-    nightly_schedule = _Name("nightly_schedule")
-    freshness_schedule = _Name("freshness_schedule")
-    upkeep_schedule = _Name("lineage_upkeep_schedule")
-
-    def op(self, name: str) -> str:
-        """The name of an op, which is unique in a code location."""
+    def prefixed(self, name: str) -> str:
         return f"{self.prefix}_{name}" if self.prefix else name
+
+    def key(self, first: str, name: str) -> AssetKey:
+        """The key of an asset of which each instance has one."""
+        return AssetKey([first, *([self.prefix] if self.prefix else []), name])
+
+
+class AssetNames(InstanceNames):
+    """Names of an instance of `LineageBridgeComponent`."""
+
+    # The keys of the resources; downstream assets name that of the IO manager.
+    confluent = Prefixed("confluent")
+    glue = Prefixed("glue")
+    spark = Prefixed("spark")
+    io_manager = Prefixed("lineage_io_manager")
+
+    refresh_job = Prefixed("refresh")
+    push_job = Prefixed("push")
+    lineage_job = Prefixed("materialize_lineage")
+    impact_job = Prefixed("impact")
+    upkeep_job = Prefixed("lineage_upkeep")
+
+    sensor = Prefixed("lineage_sensor")
+    refresh_schedule = Prefixed("refresh_schedule")
+    push_schedule = Prefixed("push_schedule")
+    nightly_schedule = Prefixed("nightly_schedule")
+    freshness_schedule = Prefixed("freshness_schedule")
+    upkeep_schedule = Prefixed("lineage_upkeep_schedule")
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -57,4 +64,4 @@ class AssetNames:
     @property
     def discovery_key(self) -> AssetKey:
         """The key of the asset that represents the discovery."""
-        return AssetKey(["lineage_bridge", *([self.prefix] if self.prefix else []), "discovery"])
+        return self.key("lineage_bridge", "discovery")

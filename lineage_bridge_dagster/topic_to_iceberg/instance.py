@@ -8,60 +8,32 @@ from dataclasses import dataclass, field
 from dagster import AssetExecutionContext, AssetKey
 
 from lineage_bridge_dagster.specs import keys
+from lineage_bridge_dagster.specs.names import InstanceNames, Prefixed
 from lineage_bridge_dagster.topic_to_iceberg.loader import OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import RunConfig, UpkeepConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
-@dataclass(frozen=True)
-class LoadNames:
-    """Names of one instance's definitions; a named one prefixes them, so that two load side by side."""
+class LoadNames(InstanceNames):
+    """Names of an instance of `TopicToIcebergComponent`."""
 
-    prefix: str = ""
+    # The keys of the resources.
+    spark = Prefixed("topic_to_iceberg_spark")
+    confluent = Prefixed("topic_to_iceberg_confluent")
 
-    def _prefixed(self, name: str) -> str:
-        return f"{self.prefix}_{name}" if self.prefix else name
-
-    @property
-    def spark(self) -> str:
-        """Resource key of the `SparkResource`."""
-        return self._prefixed("topic_to_iceberg_spark")
-
-    @property
-    def confluent(self) -> str:
-        """Resource key of the `ConfluentSettingsResource`."""
-        return self._prefixed("topic_to_iceberg_confluent")
-
-    @property
-    def op(self) -> str:
-        return self._prefixed("load_topics")
-
-    @property
-    def job(self) -> str:
-        return self._prefixed("topic_to_iceberg")
-
-    @property
-    def upkeep(self) -> str:
-        """The job of the upkeep; its schedule has the same name with a suffix."""
-        return self._prefixed("topic_to_iceberg_upkeep")
-
-    @property
-    def backfill(self) -> str:
-        """The pool of the ops that load slices again, and the first part of their names."""
-        return self._prefixed("backfill_topics")
+    op = Prefixed("load_topics")
+    job = Prefixed("topic_to_iceberg")
+    #: The job of the upkeep; its schedule has the same name with a suffix.
+    upkeep = Prefixed("topic_to_iceberg_upkeep")
+    #: The pool of the ops that load slices again, and the first part of their names.
+    backfill = Prefixed("backfill_topics")
+    schedule = Prefixed("topic_to_iceberg_schedule")
+    sensor = Prefixed("topic_to_iceberg_sensor")
 
     @property
     def topics_key(self) -> AssetKey:
         """The key of the asset that stands for topics of which no list is stored."""
-        return AssetKey(["topic_to_iceberg", *([self.prefix] if self.prefix else []), "topics"])
-
-    @property
-    def schedule(self) -> str:
-        return self._prefixed("topic_to_iceberg_schedule")
-
-    @property
-    def sensor(self) -> str:
-        return self._prefixed("topic_to_iceberg_sensor")
+        return self.key("topic_to_iceberg", "topics")
 
 
 @dataclass(frozen=True)
