@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage_bridge_dagster.impact.deltas import overlap
 from lineage_bridge_dagster.impact.world import NodeRef
 from lineage_bridge_dagster.lineage.columns import How
 
@@ -66,6 +67,11 @@ class OutputColumn:
                 yield self.name + (column[len(source.column) :] if copied else "")
             elif source.column.startswith(f"{column}."):
                 yield self.name
+
+    def roles_of(self, node: NodeRef, column: str) -> set[str]:
+        """The roles in which a column of an input, or a field of it, decides on this one."""
+        sources = ((use.role, source) for use in self.uses for source in use.sources)
+        return {role for role, each in sources if each.node == node and overlap(each.column, column)}
 
 
 @dataclass(frozen=True, slots=True)

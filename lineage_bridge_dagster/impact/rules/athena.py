@@ -79,13 +79,7 @@ def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: NodeDelta) ->
     if delta.column is None:
         yield delta.at(None, reason="its rows differ")
         return
-    used = any(
-        source.node == node and overlap(source.column, delta.column)
-        for column in columns
-        for use in column.uses
-        for source in use.sources
-    )
-    if used:
+    if any(column.roles_of(node, delta.column) for column in columns):
         kind = DeltaKind.ROWS_LOST if lost else DeltaKind.MEANING
         yield NodeDelta(kind, None, f"its rows depend on {delta.column}", path=delta.path)
     for column in columns:

@@ -57,10 +57,8 @@ def config_deltas(
     for before in old.job.outputs:
         after = new.job.output(before.node)
         if after is None:
-            yield (
-                before.node,
-                NodeDelta(DeltaKind.ROWS_LOST, reason=f"{new.job.node.name} no longer writes it"),
-            )
+            reason = f"{new.job.node.name} no longer writes it"
+            yield before.node, NodeDelta(DeltaKind.ROWS_LOST, reason=reason)
             continue
         lost = sorted(before.inputs - after.inputs)
         if lost:
@@ -77,10 +75,8 @@ def config_deltas(
         if old.is_source:
             yield from ((before.node, delta) for delta in _tombstones(old.config, new.config))
         elif any(old.config.get(key) != new.config.get(key) for key in _OUTPUT_FORMATS):
-            yield (
-                before.node,
-                NodeDelta(DeltaKind.TYPE, None, "files are written in a different format", "a", "b"),
-            )
+            reason = "files are written in a different format"
+            yield before.node, NodeDelta(DeltaKind.TYPE, None, reason, "a", "b")
 
 
 def decoding_problem(old: Config, new: Config) -> str:
@@ -181,9 +177,8 @@ def _tombstones(old: Config, new: Config) -> Iterator[NodeDelta]:
     if after and not before:
         yield NodeDelta(DeltaKind.TOMBSTONES, None, "a deletion is followed by a record without a value")
     elif before and not after:
-        yield NodeDelta(
-            DeltaKind.DELETES_LOST, None, "deletions are no longer followed by a record without a value"
-        )
+        reason = "deletions are no longer followed by a record without a value"
+        yield NodeDelta(DeltaKind.DELETES_LOST, None, reason)
 
 
 def _masked(config: Config, datasets: Iterable[NodeRef], columns: Iterable[str]) -> set[str]:

@@ -71,16 +71,9 @@ def sink_reaction(
                 found = silent(outputs, delta, "receives no new records")
                 reaction.add(found.own[0], found.outputs)
             case DeltaKind.REMOVED | DeltaKind.NULLED:
-                lost = [
-                    (
-                        o.node,
-                        NodeDelta(DeltaKind.NULLED, name, f"{name} is NULL in new rows", path=delta.path),
-                    )
-                    for o in outputs
-                    for name in targets
-                ]
-                own = NodeDelta(DeltaKind.NULLED, delta.column, f"writes no {delta.column}", path=delta.path)
-                reaction.add(own, lost)
+                null = NodeDelta(DeltaKind.NULLED, delta.column, f"writes no {delta.column}", path=delta.path)
+                lost = [null.at(name, reason=f"{name} is NULL in new rows") for name in targets]
+                reaction.add(null, [(o.node, each) for o in outputs for each in lost])
             case DeltaKind.MEANING:
                 other = [(o.node, delta.at(name)) for o in outputs for name in targets or (None,)]
                 reaction.add(delta.at(delta.column, reason="passes on the changed values"), other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta, overlap
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, Output
 from lineage_bridge_dagster.impact.rules.reaction import Reaction, broken, silent
 from lineage_bridge_dagster.impact.world import NodeRef
@@ -68,12 +68,7 @@ def _passed(output: Output, topic: NodeRef, delta: NodeDelta) -> Iterator[NodeDe
     kind = DeltaKind.NULLED if lost else DeltaKind.MEANING
     for column in output.columns:
         names = list(column.names_of(topic, delta.column))
-        roles = {
-            use.role
-            for use in column.uses
-            for source in use.sources
-            if source.node == topic and overlap(source.column, delta.column)
-        }
+        roles = column.roles_of(topic, delta.column)
         if roles - {"join", "match"} or (lost and "match" in roles):
             yield all_rows
         elif "join" in roles and not names:

@@ -92,8 +92,7 @@ def _arrivals(output: Output, node: NodeRef, name: str) -> Iterator[_Arrival]:
         for each in sorted(names):
             how = {s.how for s in column.sources if s.node == node and overlap(s.column, each)}
             yield from (_Arrival(found, how == {How.IDENTITY}) for found in column.names_of(node, each))
-            decides = (s for use in column.uses for s in use.sources if s.node == node)
-            if any(overlap(source.column, each) for source in decides):
+            if column.roles_of(node, each):
                 yield _Arrival(None)
 
 

@@ -48,6 +48,7 @@ _SNOWFLAKE = re.compile(r"(?:\.privatelink)?\.snowflakecomputing\.(?:com|cn)$")
 _LOCATED = re.compile(r"(?<!^)(?:\.us-west-[12])?(?:\.aws)?$")
 #: What Spark's events on Databricks write before a table, without the address of the workspace.
 _UNITY = "unity-catalog:"
+_LOCAL = re.compile(r"^file:/+")
 _QUOTES = re.compile(r"[\"`\[\]]")
 _ARN = re.compile(r"arn:aws[\w-]*:glue:(?P<region>[\w-]+):(?P<account>\d*)(?::table)?", re.IGNORECASE)
 _AWS_GLUE = re.compile(r"awsglue://.*?(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)?[:./]*(?P<account>\d{12})?/?")
@@ -80,7 +81,7 @@ def spellings(name: OpenLineageName, ports: Mapping[str, str]) -> Iterator[str]:
     path = path.strip("/")
     if scheme in STORAGE:
         whole = "/".join(filter(None, (path, local.strip("/"))))
-        yield f"{scheme}://{authority}/{whole}".rstrip("/")
+        yield f"{scheme}://{_with_port(authority, ports.get(scheme, ''))}/{whole}".rstrip("/")
         return
     local = _QUOTES.sub("", local).lstrip("/") if scheme != "kafka" else local
     if scheme == "mssql" and local.count(".") >= 2:
@@ -110,8 +111,10 @@ def folded(dataset: str) -> str:
     'postgres://pg:5432/shop.public.orders'
     >>> folded("wasbs://raw@acme.blob.core.windows.net/orders/")
     'abfss://raw@acme.dfs.core.windows.net/orders'
+    >>> folded("file:/data/orders")
+    'file:///data/orders'
     """
-    scheme, separator, rest = dataset.partition("://")
+    scheme, separator, rest = _LOCAL.sub("file:///", dataset).partition("://")
     if not separator:
         return dataset.lower() if dataset.startswith(("arn:", _UNITY)) else dataset
     scheme = _SCHEMES.get(scheme.lower(), scheme.lower())

@@ -30,6 +30,7 @@ PORTS = {
     "kafka": "9092",
     "cassandra": "9042",
     "mongodb": "27017",
+    "hdfs": "8020",
 }
 
 
@@ -107,6 +108,8 @@ NODES = [
     outside("unitycatalog://dbc.cloud.databricks.com/main.sales.orders"),
     outside("s3://whole"),
     outside("wasbs://raw@acme.dfs.core.windows.net/topics/clicks"),
+    outside("hdfs://nn:8020/topics/clicks"),
+    outside("file:///data/out.txt"),
     outside("mongodb://c1.mongodb.net:27017/shop.carts"),
 ]
 JOIN = DatasetJoin(NODES, ports=PORTS, listed=["lkc-1", "own"])
@@ -185,6 +188,8 @@ def find(*names: str) -> Joined:
             1,
         ),
         ("mongodb+srv://c1.mongodb.net shop.carts", "mongodb://c1.mongodb.net:27017/shop.carts", 1),
+        ("hdfs://nn /topics/clicks", "hdfs://nn:8020/topics/clicks", 1),
+        ("file /data/out.txt", "file:///data/out.txt", 1),
         # Iceberg's catalogs in Spark: slashes for dots, quotes, a bucket for each table, addresses.
         (f"{ARN} table/`lkc-1`/`orders/v1`", "glue:lkc-1/orders.v1", 1),
         (f"{ARN} table/lkc-1/orders/v1", "glue:lkc-1/orders.v1", 1),
