@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+#: Stand-ins for secrets, which need no mask: names of secrets stored elsewhere, and masks. Who reads a
+#: lineage needs to know where a password comes from, and a reference tells nothing of its value.
 _FORMS = r"""
     \$\{\{[^{}]{0,256}+\}\} | \$\{[^{}]*+\}
   | \{\{\s{0,8}+(?:env|resolve|secrets?|vault|lookup|var)\b[^{}\n]{1,256}+\}\}

@@ -1,4 +1,4 @@
-"""The input and output of `resolve`: a connector's record and its lineage."""
+"""The input and output of `resolve`: a connector's record, the topics of its cluster, and its lineage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The jobs of Flink, and what the names in them refer to by the options that tables have by then. Pure."""
+"""The jobs of Flink, and what the names in them refer to by the options that tables have by then. Pure.
+
+A table of another connector stands for the dataset that it leads to, named as those of connectors, so that
+both lead to one. Sources: Confluent's pages "External tables" and "CREATE CONNECTION", and the connectors'
+pages of Apache Flink and Flink CDC.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is inside an expression's groups, and what a replacement is made of."""
+"""What is inside an expression's groups, what a replacement is made of, and which items are plain names."""
 
 from __future__ import annotations
 
@@ -117,7 +117,10 @@ _ASSERTION = re.compile(r"[$^]|\\[AzbB]")
 
 
 def for_version_1_1(pattern: str, replacement: str) -> tuple[str, str]:
-    """An expression and its replacement in the syntax of that version.
+    """An expression and its replacement in the syntax of RE2/J 1.1, which Hadoop's client contains.
+
+    That version knows neither `(?<name>...)` nor `${name}`. Where it differs from later ones, such as that of
+    Confluent Cloud's own routers, in what an expression means, the expression is refused.
 
     Raises:
         BadRegexError: Versions differ in its meaning, or the replacement names a group that it lacks.

@@ -60,10 +60,10 @@ def query_row(topic: SourceTopic, query: str) -> RecordNode:
 
 @lru_cache(maxsize=256)
 def _row(query: str, tables: _Tables) -> RecordNode:
-    """The columns of a query.
+    """The columns of a query, by sqlglot.
 
     Raises:
-        ConfigurationError: sqlglot is missing.
+        ConfigurationError: sqlglot, which the extra `collector` installs, is missing.
     """
     with needs("collector", "The columns of a connector's query"):
         import sqlglot
