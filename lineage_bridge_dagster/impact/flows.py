@@ -70,8 +70,8 @@ class OutputColumn:
 
     def roles_of(self, node: NodeRef, column: str) -> set[str]:
         """The roles in which a column of an input, or a field of it, decides on this one."""
-        sources = ((use.role, source) for use in self.uses for source in use.sources)
-        return {role for role, each in sources if each.node == node and overlap(each.column, column)}
+        sources = ((use.role, each) for use in self.uses for each in use.sources if each.node == node)
+        return {role for role, each in sources if each.column == "*" or overlap(each.column, column)}
 
 
 @dataclass(frozen=True, slots=True)

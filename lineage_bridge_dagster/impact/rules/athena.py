@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta, overlap
+from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, OutputColumn
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
 from lineage_bridge_dagster.impact.view_flows import SHOWN, STAR
@@ -43,12 +43,12 @@ def _reactions(view: FlowJob, node: NodeRef, delta: NodeDelta) -> Iterator[NodeD
                 name = delta.column if stale.name == STAR else stale.name
                 reason = f"the view is stale: its query gives {why} than it stores"
                 yield NodeDelta(DeltaKind.BROKEN, name, reason, path=delta.path)
-        case DeltaKind.REMOVED if delta.column is None:
-            yield NodeDelta(DeltaKind.BROKEN, None, "it reads a table that is gone", path=delta.path)
         case DeltaKind.REMOVED:
-            if delta.column is not None and _uses(columns, node, delta.column):
-                reason = f"it names {delta.column}, which is gone"
-                yield NodeDelta(DeltaKind.BROKEN, delta.column, reason, path=delta.path)
+            gone = delta.column
+            if gone is None:
+                yield NodeDelta(DeltaKind.BROKEN, None, "it reads a table that is gone", path=delta.path)
+            elif any((*each.names_of(node, gone), *each.roles_of(node, gone)) for each in columns):
+                yield NodeDelta(DeltaKind.BROKEN, gone, f"it names {gone}, which is gone", path=delta.path)
         case DeltaKind.NULLED | DeltaKind.MEANING:
             yield from _passed(columns, node, delta)
 
@@ -65,13 +65,6 @@ def _shows(column: OutputColumn, node: NodeRef, delta: NodeDelta) -> bool:
         )
         for source in column.sources
     )
-
-
-def _uses(columns: Sequence[OutputColumn], node: NodeRef, name: str) -> bool:
-    sources = [
-        s for column in columns for s in (*column.sources, *(s for u in column.uses for s in u.sources))
-    ]
-    return any(s.node == node and (s.column == STAR or overlap(s.column, name)) for s in sources)
 
 
 def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: NodeDelta) -> Iterator[NodeDelta]:

@@ -31,7 +31,6 @@ _EVOLVES: Mapping[str, tuple[str, ...]] = {
 }
 """Families whose tables take a new column only if a setting says so; all others take any."""
 _ON = frozenset({"true", "add new fields", "enabled"})
-_COLUMNS = frozenset({DeltaKind.NULLED, DeltaKind.MEANING})
 _RAW = frozenset({"BYTES", "io.confluent.connect.s3.format.bytearray.ByteArrayFormat"})
 
 
@@ -161,7 +160,7 @@ def source_reaction(job: FlowJob, dataset: NodeRef, deltas: Sequence[NodeDelta])
         if delta.kind is DeltaKind.ROWS_LOST:
             found = silent(outputs, delta, "captures no new rows")
             reaction.add(found.own[0], found.outputs)
-        elif delta.kind in _COLUMNS:
+        elif delta.kind in (DeltaKind.NULLED, DeltaKind.MEANING):
             passed = [(output.node, delta) for output in outputs]
             reaction.add(delta.at(delta.column, reason="passes on the changed values"), passed)
         elif delta.kind in (DeltaKind.ADDED, DeltaKind.TYPE):
