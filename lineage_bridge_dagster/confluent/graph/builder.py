@@ -8,6 +8,7 @@ node and no edge, and whatever named it gets a warning. A derived name is never 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,6 +27,8 @@ from lineage_bridge_dagster.lineage.coverage import CONNECTOR_OFFSETS, Scope
 from lineage_bridge_dagster.lineage.model import INPUTS, Edge, EdgeType, Evidence, Graph, Node, NodeType
 
 _HOME = "https://confluent.cloud"
+#: What needs no quotes in a URL, as most names do not: to look takes less time than to quote.
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Console:
 
 @lru_cache(maxsize=1024)
 def _quoted(part: str) -> str:
-    return quote(part, safe="")
+    return part if _PLAIN.fullmatch(part) else quote(part, safe="")
 
 
 #: Maximum confidence of the edge to an output whose inputs are not known, so that all count.
