@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.iceberg.topic_progress import TopicProgress
@@ -101,29 +101,22 @@ class Backoff:
         self._failures = 0
 
 
+@dataclass(slots=True)
 class SinkTable:
     """Appends a topic's values to a table.
 
-    Args:
+    Attributes:
         schemas: fetches the schemas of the topic's values.
         topic_field: the column with the topic's name; empty for none.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        topic: TopicRecords,
-        name: TableName,
-        schemas: Callable[[], SubjectSchemas],
-        topic_field: str = "",
-    ) -> None:
-        self.backoff = Backoff(INTERVAL)
-        self._spark = spark
-        self._topic = topic
-        self._name = name
-        self._schemas = schemas
-        self._topic_field = topic_field
-        self._written: Offsets | None = None
+    spark: SparkSession
+    topic: TopicRecords
+    name: TableName
+    schemas: Callable[[], SubjectSchemas]
+    topic_field: str = ""
+    backoff: Backoff = field(default_factory=lambda: Backoff(INTERVAL))
+    _written: Offsets | None = None
 
     def step(self) -> int:
         """Append the records that the table does not have yet; returns their number. Creates the table.
@@ -131,22 +124,22 @@ class SinkTable:
         Raises:
             LineageBridgeError: the topic could not be read, or the commit failed.
         """
-        first, last = self._topic.bounds()
+        first, last = self.topic.bounds()
         if self._written == last:
             return 0
-        schemas = self._schemas()
+        schemas = self.schemas()
         if schemas.latest is None:
             return 0
         self._ensure(schemas)
         batch = next_batch(
-            self._progress(), TopicBounds(self._topic.name, first, last), _MAX_RECORDS, accept=_ACCEPT
+            self._progress(), TopicBounds(self.topic.name, first, last), _MAX_RECORDS, accept=_ACCEPT
         )
         start, end = batch.start, batch.end
         count = sum(end[partition] - start[partition] for partition in end)
         if count:
-            frame = self._rows(self._topic.read(self._spark, start, end), schemas)
+            frame = self._rows(self.topic.read(self.spark, start, end), schemas)
             marker = CommitMarker({OFFSETS: json.dumps(dict(sorted(end.items())))})
-            commit(self._spark, self._name, marker, marker.writer(frame, self._name.sql).append)
+            commit(self.spark, self.name, marker, marker.writer(frame, self.name.sql).append)
         self._written = end
         self.backoff.succeeded()
         return count
@@ -157,46 +150,44 @@ class SinkTable:
         self.backoff.failed()
 
     def _ensure(self, schemas: SubjectSchemas) -> None:
-        if self._written is not None or exists(self._spark, self._name):
+        if self._written is not None or exists(self.spark, self.name):
             return
-        ensure_namespace(self._spark, self._name.catalog, self._name.database)
-        records = self._spark.createDataFrame([], "value binary, topic string")
-        writer = self._rows(records, schemas).writeTo(self._name.sql).using("iceberg")
+        ensure_namespace(self.spark, self.name.catalog, self.name.database)
+        records = self.spark.createDataFrame([], "value binary, topic string")
+        writer = self._rows(records, schemas).writeTo(self.name.sql).using("iceberg")
         for key, value in _PROPERTIES.items():
             writer = writer.tableProperty(key, value)
         writer.create()
-        _log.info("Created %s", self._name)
+        _log.info("Created %s", self.name)
 
     def _rows(self, records: DataFrame, schemas: SubjectSchemas) -> DataFrame:
         from pyspark.sql import functions as F
 
         frame = decoder_for(schemas).decode(records, "value")
-        message = F.concat(F.lit(f"A value of {self._topic.name} cannot be decoded: "), F.col("_value_error"))
+        message = F.concat(F.lit(f"A value of {self.topic.name} cannot be decoded: "), F.col("_value_error"))
         frame = frame.where(
             F.when(F.col("_value_error").isNotNull(), F.raise_error(message).cast("boolean")).otherwise(True)
         )
-        topic = [F.col("topic").alias(self._topic_field)] if self._topic_field else []
+        topic = [F.col("topic").alias(self.topic_field)] if self.topic_field else []
         return frame.select("_value.*", *topic)
 
     def _progress(self) -> TopicProgress | None:
-        for snapshot in ancestors(self._spark, self._name):
+        for snapshot in ancestors(self.spark, self.name):
             if OFFSETS in snapshot.summary:
                 offsets = json.loads(snapshot.summary[OFFSETS]).items()
                 return TopicProgress(snapshot.snapshot_id, {int(p): int(offset) for p, offset in offsets})
         return None
 
 
+@dataclass(slots=True)
 class IcebergSinks:
-    """Keeps the tables of all running sink connectors up to date."""
+    """Keeps the tables of all running sink connectors, in a catalog of Spark's, up to date."""
 
-    def __init__(
-        self, spark: SparkSession, emulator: Emulator, catalog: str, confluent: ConfluentSession
-    ) -> None:
-        self._spark = spark
-        self._emulator = emulator
-        self._catalog = catalog
-        self._confluent = confluent
-        self._tables: dict[tuple[str, str, TableName], SinkTable] = {}
+    spark: SparkSession
+    emulator: Emulator
+    catalog: str
+    confluent: ConfluentSession
+    _tables: dict[tuple[str, str, TableName], SinkTable] = field(default_factory=dict)
 
     def step(self, stop: threading.Event | None = None) -> None:
         """Process every topic of every connector once.
@@ -204,11 +195,11 @@ class IcebergSinks:
         Raises:
             httpx.HTTPError: the emulator did not respond or returned an error.
         """
-        for sink in map(Sink.parse, self._emulator.sinks()):
+        for sink in map(Sink.parse, self.emulator.sinks()):
             for route in routes(sink.config) if sink.state == "RUNNING" else ():
                 if stop is not None and stop.is_set():
                     return
-                self._advance(sink, route.topic, TableName(self._catalog, *route.table))
+                self._advance(sink, route.topic, TableName(self.catalog, *route.table))
 
     def _advance(self, sink: Sink, topic: str, name: TableName) -> None:
         key = (sink.bootstrap, topic, name)
@@ -231,7 +222,7 @@ class IcebergSinks:
                 _log.info("%s: %d rows to %s", sink.connector, count, name)
 
     def _open(self, sink: Sink, topic: str, name: TableName) -> SinkTable:
-        registry = SchemaRegistryClient(self._confluent, "")
+        registry = SchemaRegistryClient(self.confluent, "")
         known = SubjectSchemas(f"{topic}-value")
 
         def schemas() -> SubjectSchemas:
@@ -239,5 +230,5 @@ class IcebergSinks:
             known = fetch_schemas(registry, sink.schema_registry_url, known.subject, known=known)
             return known
 
-        bootstrap = Bootstrap.of_cluster(self._confluent.settings, sink.bootstrap, "", "")
-        return SinkTable(self._spark, SparkTopic(topic, bootstrap), name, schemas, topic_field(sink.config))
+        bootstrap = Bootstrap.of_cluster(self.confluent.settings, sink.bootstrap, "", "")
+        return SinkTable(self.spark, SparkTopic(topic, bootstrap), name, schemas, topic_field(sink.config))
