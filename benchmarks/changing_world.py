@@ -239,7 +239,7 @@ class ChangingWorld:
             "INSERT_INTO",
             world.ENVIRONMENT_NAME,
             _CLUSTER.name,
-            principal=world.SERVICE_ACCOUNTS[0].id,
+            principal=world.STATEMENTS[0].principal,
         )
         with self._changing("statements") as document:
             document[_POOL.region_id][table.statement] = asdict(statement)

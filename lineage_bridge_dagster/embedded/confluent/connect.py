@@ -26,13 +26,9 @@ class Connect:
         return [
             Route(_ROOT, self.connectors),
             # A name can contain slashes, so the longer paths come first.
-            Route(f"{_ROOT}/{{name:path}}/config", self.config),
-            Route(f"{_ROOT}/{{name:path}}/status", self.status),
-            Route(f"{_ROOT}/{{name:path}}/tasks", self.tasks),
             Route(f"{_ROOT}/{{name:path}}/offsets", self.offsets),
             Route(f"{_ROOT}/{{name:path}}/pause", self.pause, methods=["PUT"]),
             Route(f"{_ROOT}/{{name:path}}/resume", self.resume, methods=["PUT"]),
-            Route(f"{_ROOT}/{{name:path}}", self.connector),
             Route(f"{_ROOT}/{{name:path}}", self.delete, methods=["DELETE"]),
         ]
 
@@ -51,21 +47,6 @@ class Connect:
                     for name, connector in sorted(connectors.items())
                 }
             )
-
-    def connector(self, request: Request) -> Response:
-        return JSONResponse(_info(self._find(request)))
-
-    def config(self, request: Request) -> Response:
-        return JSONResponse(self._find(request)["config"])
-
-    def status(self, request: Request) -> Response:
-        return JSONResponse(_status(self._find(request)))
-
-    def tasks(self, request: Request) -> Response:
-        connector = self._find(request)
-        return JSONResponse(
-            [{"id": {"connector": connector["name"], "task": 0}, "config": connector["config"]}]
-        )
 
     def offsets(self, request: Request) -> Response:
         """A source's offsets as the sample platform has them; a sink's up to the end of its topics."""

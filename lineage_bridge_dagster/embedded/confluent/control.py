@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
 from lineage_bridge_dagster.embedded.confluent.answers import (
-    ApiError,
     EmulatorContext,
     Json,
     base_url,
@@ -17,7 +16,6 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     crn,
     environment_crn,
     environment_reference,
-    find_cluster,
     page,
     require_environment,
     resource,
@@ -35,45 +33,26 @@ class ControlPlane:
     def routes(self) -> list[Route]:
         return [
             Route("/org/v2/organizations", self.organizations),
-            Route("/org/v2/organizations/{id}", self.organization),
             Route("/org/v2/environments", self.environments),
-            Route("/org/v2/environments/{id}", self.environment),
             Route("/cmk/v2/clusters", self.clusters),
-            Route("/cmk/v2/clusters/{id}", self.cluster),
             Route("/fcpm/v2/compute-pools", self.compute_pools),
             Route("/fcpm/v2/regions", self.regions),
             Route("/srcm/v3/clusters", self.registries),
             Route("/pim/v1/integrations", self.provider_integrations),
-            Route("/iam/v2/service-accounts", self.service_accounts),
-            Route("/iam/v2/users", self.users),
         ]
 
     def organizations(self, request: Request) -> Response:
         items = [_organization(base_url(request))]
         return page(request, self.context, items, api_version="org/v2", kind="OrganizationList")
 
-    def organization(self, request: Request) -> Response:
-        if request.path_params["id"] != world.ORGANIZATION_ID:
-            raise ApiError(404, "Organization not found.")
-        return JSONResponse(_organization(base_url(request)))
-
     def environments(self, request: Request) -> Response:
         items = [_environment(base_url(request))]
         return page(request, self.context, items, api_version="org/v2", kind="EnvironmentList")
-
-    def environment(self, request: Request) -> Response:
-        if request.path_params["id"] != world.ENVIRONMENT_ID:
-            raise ApiError(404, "Environment not found.")
-        return JSONResponse(_environment(base_url(request)))
 
     def clusters(self, request: Request) -> Response:
         require_environment(request)
         items = [self._cluster(base_url(request), cluster) for cluster in world.CLUSTERS]
         return page(request, self.context, items, api_version="cmk/v2", kind="ClusterList")
-
-    def cluster(self, request: Request) -> Response:
-        require_environment(request)
-        return JSONResponse(self._cluster(base_url(request), find_cluster(request.path_params["id"])))
 
     def _cluster(self, base: str, cluster: world.Cluster) -> Json:
         dedicated = cluster == world.ORDERS_PLATFORM
@@ -124,35 +103,6 @@ class ControlPlane:
             else []
         )
         return page(request, self.context, items, api_version="pim/v1", kind="IntegrationList")
-
-    def service_accounts(self, request: Request) -> Response:
-        base = base_url(request)
-        items = [
-            resource(
-                base,
-                "iam/v2/service-accounts",
-                "ServiceAccount",
-                account.id,
-                crn(f"service-account={account.id}"),
-                display_name=account.name,
-                description=account.description,
-            )
-            for account in world.SERVICE_ACCOUNTS
-        ]
-        return page(request, self.context, items, api_version="iam/v2", kind="ServiceAccountList")
-
-    def users(self, request: Request) -> Response:
-        user = resource(
-            base_url(request),
-            "iam/v2/users",
-            "User",
-            "u-3k8d2q",
-            crn("user=u-3k8d2q"),
-            email="data-platform@retail.example",
-            full_name="Data Platform",
-            auth_type="AUTH_TYPE_LOCAL",
-        )
-        return page(request, self.context, [user], api_version="iam/v2", kind="UserList")
 
 
 def _organization(base: str) -> Json:

@@ -25,7 +25,6 @@ APIS = (
     "fcpm",
     "srcm",
     "pim",
-    "iam",
     "ksqldbcm",
     "connect",
     "connector_offsets",

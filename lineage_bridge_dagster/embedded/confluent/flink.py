@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
@@ -24,7 +24,6 @@ class Flink:
     def routes(self) -> list[Route]:
         return [
             Route(f"{_ROOT}/statements", self.statements),
-            Route(f"{_ROOT}/statements/{{name}}", self.statement),
             Route(f"{_ROOT}/statements/{{name}}", self.delete, methods=["DELETE"]),
             Route(f"{_ROOT}/materialized-tables", self.materialized_tables),
         ]
@@ -41,13 +40,6 @@ class Flink:
                 and labels.items() <= statement.get("labels", {}).items()
             ]
         return page(request, self.context, items, api_version="sql/v1", kind="StatementList", total=False)
-
-    def statement(self, request: Request) -> Response:
-        region = _region(request)
-        body = _statement(base_url(request), region, self._find(request, region))
-        # The OpenAPI document requires this field in a single statement's spec, and does not define it.
-        body["spec"]["statement_name"] = body["name"]
-        return JSONResponse(body)
 
     def delete(self, request: Request) -> Response:
         region = _region(request)

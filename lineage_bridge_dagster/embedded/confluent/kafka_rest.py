@@ -37,15 +37,10 @@ class KafkaRest:
     @property
     def routes(self) -> list[Route]:
         return [
-            Route(_ROOT, self.cluster),
             Route(f"{_ROOT}/topics", self.topics),
             Route(f"{_ROOT}/topics/-/configs", self.all_configs),
-            Route(f"{_ROOT}/topics/{{topic}}", self.topic),
-            Route(f"{_ROOT}/topics/{{topic}}/configs", self.configs),
-            Route(f"{_ROOT}/topics/{{topic}}/partitions", self.partitions),
             Route(f"{_ROOT}/consumer-groups", self.groups),
             Route(f"{_ROOT}/consumer-groups/{{group:path}}/lags", self.lags),
-            Route(f"{_ROOT}/consumer-groups/{{group:path}}", self.group),
             Route(f"{_ROOT}/links", self.links),
             Route(f"{_ROOT}/links/-/mirrors", self.mirrors),
         ]
@@ -62,21 +57,6 @@ class KafkaRest:
         url = f"{base_url(request)}/kafka/{cluster.id}/kafka/v3/clusters/{cluster.id}"
         return cluster, self.context.brokers[cluster.id], url
 
-    def cluster(self, request: Request) -> Response:
-        cluster, _, url = self._cluster(request)
-        related = {
-            part: {"related": f"{url}/{path}"}
-            for part, path in (
-                ("acls", "acls"),
-                ("brokers", "brokers"),
-                ("broker_configs", "broker-configs"),
-                ("consumer_groups", "consumer-groups"),
-                ("topics", "topics"),
-                ("partition_reassignments", "topics/-/partitions/-/reassignment"),
-            )
-        }
-        return JSONResponse(_item("KafkaCluster", url, cluster.id, [], **related))
-
     def topics(self, request: Request) -> Response:
         cluster, broker, url = self._cluster(request)
         return _list(
@@ -84,18 +64,6 @@ class KafkaRest:
             f"{url}/topics",
             (_topic(cluster.id, url, info) for _, info in sorted(broker.topics().items())),
         )
-
-    def _find_topic(self, request: Request, broker: Broker) -> TopicInfo:
-        name = request.path_params["topic"]
-        info = broker.topics().get(name)
-        if info is None:
-            # 40403 is Kafka REST's UNKNOWN_TOPIC_OR_PARTITION.
-            raise ApiError(404, "This server does not host this topic-partition.", code=40403)
-        return info
-
-    def topic(self, request: Request) -> Response:
-        cluster, broker, url = self._cluster(request)
-        return JSONResponse(_topic(cluster.id, url, self._find_topic(request, broker)))
 
     def all_configs(self, request: Request) -> Response:
         cluster, broker, url = self._cluster(request)
@@ -106,21 +74,6 @@ class KafkaRest:
             for entry in entries
         )
         return _list("KafkaTopicConfigList", f"{url}/topics/-/configs", items)
-
-    def configs(self, request: Request) -> Response:
-        cluster, broker, url = self._cluster(request)
-        info = self._find_topic(request, broker)
-        entries = broker.configs([info.name]).get(info.name, [])
-        self_url = f"{url}/topics/{quote(info.name)}/configs"
-        items = (_config(cluster.id, url, info.name, e) for e in entries)
-        return _list("KafkaTopicConfigList", self_url, items)
-
-    def partitions(self, request: Request) -> Response:
-        cluster, broker, url = self._cluster(request)
-        info = self._find_topic(request, broker)
-        self_url = f"{url}/topics/{quote(info.name)}/partitions"
-        items = (_partition(cluster.id, self_url, info.name, p) for p in range(info.partitions))
-        return _list("KafkaPartitionList", self_url, items)
 
     def groups(self, request: Request) -> Response:
         cluster, broker, url = self._cluster(request)
@@ -136,10 +89,6 @@ class KafkaRest:
         if info is None:
             raise ApiError(404, f"Consumer group {name} not found.", code=404)
         return info
-
-    def group(self, request: Request) -> Response:
-        cluster, broker, url = self._cluster(request)
-        return JSONResponse(_group(cluster.id, url, self._find_group(request, broker)))
 
     def lags(self, request: Request) -> Response:
         cluster, broker, url = self._cluster(request)
@@ -202,21 +151,6 @@ def _config(cluster_id: str, root: str, topic: str, entry: ConfigEntry) -> Json:
         is_sensitive=entry.sensitive,
         source=entry.source,
         synonyms=[{"name": entry.name, "value": value, "source": entry.source}],
-    )
-
-
-def _partition(cluster_id: str, root: str, topic: str, partition: int) -> Json:
-    url = f"{root}/{partition}"
-    return _item(
-        "KafkaPartition",
-        url,
-        cluster_id,
-        [f"topic={topic}", f"partition={partition}"],
-        topic_name=topic,
-        partition_id=partition,
-        leader={"related": f"{url}/replicas/1"},
-        replicas={"related": f"{url}/replicas"},
-        reassignment={"related": f"{url}/reassignment"},
     )
 
 

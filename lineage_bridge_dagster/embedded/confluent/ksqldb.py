@@ -59,7 +59,6 @@ class Ksqldb:
     def routes(self) -> list[Route]:
         return [
             Route("/ksqldbcm/v2/clusters", self.clusters),
-            Route("/ksqldbcm/v2/clusters/{id}", self.cluster),
             Route("/ksqldb/{id}/ksql", self.ksql, methods=["POST"]),
         ]
 
@@ -67,10 +66,6 @@ class Ksqldb:
         require_environment(request)
         items = [_cluster(base_url(request), cluster) for cluster in world.KSQLDB_CLUSTERS]
         return page(request, self.context, items, api_version="ksqldbcm/v2", kind="ClusterList")
-
-    def cluster(self, request: Request) -> Response:
-        require_environment(request)
-        return JSONResponse(_cluster(base_url(request), _find(request)))
 
     async def ksql(self, request: Request) -> Response:
         cluster = _find(request)

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import ErrorShape
 
 #: First path segments of the control plane, which are also the API names in faults and request counts.
-_CONTROL = ("org", "cmk", "fcpm", "srcm", "pim", "iam", "ksqldbcm")
+_CONTROL = ("org", "cmk", "fcpm", "srcm", "pim", "ksqldbcm")
 
 
 @dataclass(frozen=True, slots=True)

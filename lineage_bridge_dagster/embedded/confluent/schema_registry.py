@@ -35,22 +35,13 @@ class SchemaRegistry:
         root = schema_registry_prefix()
         return [
             Route(f"{root}/schemas", self.schemas),
-            Route(f"{root}/schemas/types", self.types),
             Route(f"{root}/schemas/ids/{{id:int}}", self.by_id),
-            Route(f"{root}/schemas/ids/{{id:int}}/schema", self.text_by_id),
-            Route(f"{root}/schemas/ids/{{id:int}}/subjects", self.subjects_by_id),
-            Route(f"{root}/schemas/ids/{{id:int}}/versions", self.versions_by_id),
             Route(f"{root}/subjects", self.subjects),
             Route(f"{root}/subjects/{{subject:path}}/versions", self.register, methods=["POST"]),
             Route(f"{root}/subjects/{{subject:path}}/versions", self.versions),
             Route(f"{root}/subjects/{{subject:path}}/versions/{{version}}", self.version),
-            Route(f"{root}/subjects/{{subject:path}}/versions/{{version}}/schema", self.version_text),
-            Route(f"{root}/subjects/{{subject:path}}", self.look_up, methods=["POST"]),
-            Route(f"{root}/subjects/{{subject:path}}", self.delete, methods=["DELETE"]),
             Route(f"{root}/config", self.config),
             Route(f"{root}/config/{{subject:path}}", self.config),
-            Route(f"{root}/mode", self.mode),
-            Route(f"{root}/contexts", self.contexts),
         ]
 
     def schemas(self, request: Request) -> Response:
@@ -66,9 +57,6 @@ class SchemaRegistry:
             ]
         return _json(_window(request, schemas))
 
-    def types(self, _: Request) -> Response:
-        return _json(["AVRO", "JSON", "PROTOBUF"])
-
     def subjects(self, request: Request) -> Response:
         prefix = _prefix(request)
         with self.context.state.reading("schemas") as document:
@@ -82,9 +70,6 @@ class SchemaRegistry:
 
     def version(self, request: Request) -> Response:
         return _json(_version_body(request.path_params["subject"], self._version(request)))
-
-    def version_text(self, request: Request) -> Response:
-        return Response(self._version(request)["schema"], media_type=MEDIA_TYPE)
 
     def _version(self, request: Request) -> Version:
         requested = request.path_params["version"]
@@ -100,37 +85,14 @@ class SchemaRegistry:
         raise ApiError(404, f"Version {requested} not found.", code=40402)
 
     def by_id(self, request: Request) -> Response:
-        _, version = self._uses(request)[0]
-        body = {key: version[key] for key in ("schema", "schemaType", "references", "guid")}
-        return _json({k: v for k, v in body.items() if v and v != "AVRO"})
-
-    def text_by_id(self, request: Request) -> Response:
-        return Response(self._uses(request)[0][1]["schema"], media_type=MEDIA_TYPE)
-
-    def subjects_by_id(self, request: Request) -> Response:
-        return _json(_window(request, sorted({subject for subject, _ in self._uses(request)})))
-
-    def versions_by_id(self, request: Request) -> Response:
-        uses = [{"subject": s, "version": v["version"]} for s, v in self._uses(request)]
-        return _json(_window(request, uses))
-
-    def _uses(self, request: Request) -> list[tuple[str, Version]]:
-        """Return the subjects and versions that use the schema id in the path.
-
-        Raises:
-            ApiError: 404 if no subject uses it.
-        """
         schema_id = request.path_params["id"]
         with self.context.state.reading("schemas") as document:
-            uses = [
-                (subject, version)
-                for subject, versions in sorted(document["subjects"].items())
-                for version in versions
-                if version["id"] == schema_id
-            ]
-        if not uses:
+            every = (version for versions in document["subjects"].values() for version in versions)
+            version = next((each for each in every if each["id"] == schema_id), None)
+        if version is None:
             raise ApiError(404, f"Schema {schema_id} not found", code=40403)
-        return uses
+        body = {key: version[key] for key in ("schema", "schemaType", "references", "guid")}
+        return _json({k: v for k, v in body.items() if v and v != "AVRO"})
 
     async def register(self, request: Request) -> Response:
         """Register a schema under a subject; a registered schema keeps its id and version."""
@@ -150,33 +112,8 @@ class SchemaRegistry:
                 versions.append(version)
         return _json(_version_body(None, version))
 
-    async def look_up(self, request: Request) -> Response:
-        """Find the version under which a schema is registered for a subject."""
-        schema = _parse_schema(await request.body())
-        subject = request.path_params["subject"]
-        with self.context.state.reading("schemas") as document:
-            for version in reversed(_versions(document, subject)):
-                if _is_same_schema(version, schema):
-                    return _json(_version_body(subject, version))
-        raise ApiError(404, "Schema not found", code=40403)
-
-    def delete(self, request: Request) -> Response:
-        subject = request.path_params["subject"]
-        with self.context.state.changing("schemas") as document:
-            deleted = [version["version"] for version in _versions(document, subject)]
-            del document["subjects"][subject]
-        return _json(deleted)
-
     def config(self, _: Request) -> Response:
         return _json({"compatibilityLevel": "NONE"})
-
-    def mode(self, _: Request) -> Response:
-        return _json({"mode": "READWRITE"})
-
-    def contexts(self, _: Request) -> Response:
-        with self.context.state.reading("schemas") as document:
-            named = {s.split(":", 2)[1] for s in document["subjects"] if s.startswith(":.")}
-        return _json(sorted({".", *named}))
 
 
 def _json(body: Any) -> Response:

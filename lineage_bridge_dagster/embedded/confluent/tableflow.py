@@ -61,8 +61,6 @@ class Tableflow:
             Route(f"{_TOPICS}/{{topic}}", self.topic),
             Route(f"{_TOPICS}/{{topic}}", self.disable, methods=["DELETE"]),
             Route(_INTEGRATIONS, self.integrations),
-            Route(f"{_INTEGRATIONS}/{{id}}", self.integration),
-            Route("/tableflow/v1/regions", self.regions),
         ]
 
     def topics(self, request: Request) -> Response:
@@ -141,12 +139,6 @@ class Tableflow:
         items = [] if self._override(cluster).get("absent") else [self._integration(request, cluster)]
         return page(request, self.context, items, api_version="tableflow/v1", kind="CatalogIntegrationList")
 
-    def integration(self, request: Request) -> Response:
-        cluster = _cluster(request)
-        if request.path_params["id"] != cluster.integration_id or self._override(cluster).get("absent"):
-            raise ApiError(404, f"Catalog integration {request.path_params['id']} not found.")
-        return JSONResponse(self._integration(request, cluster))
-
     def _integration(self, request: Request, cluster: world.Cluster) -> Json:
         return _integration(base_url(request), cluster, self._override(cluster))
 
@@ -154,23 +146,6 @@ class Tableflow:
         with self.context.state.reading("tableflow") as document:
             override: Document = document.get("overrides", {}).get(cluster.id, {})
             return override
-
-    def regions(self, request: Request) -> Response:
-        cloud = (request.query_params.get("cloud") or "").upper()
-        items = [
-            resource(
-                base_url(request),
-                "tableflow/v1/regions",
-                "Region",
-                f"{cluster.cloud.lower()}.{cluster.region}",
-                cluster_crn(cluster.id, f"tableflow-region={cluster.region}"),
-                cloud=cluster.cloud,
-                region=cluster.region,
-            )
-            for cluster in world.CLUSTERS
-            if cloud in ("", cluster.cloud)
-        ]
-        return page(request, self.context, items, api_version="tableflow/v1", kind="RegionList")
 
 
 def _cluster(request: Request) -> world.Cluster:

@@ -131,13 +131,6 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceAccount:
-    id: str
-    name: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
 class SampleConsumerGroup:
     """A consumer group that has read a fraction (`read_share`, 0 to 1) of each partition of a topic."""
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from lineage_bridge_dagster.embedded.world.model import Cluster, SampleComputePool, ServiceAccount
+from lineage_bridge_dagster.embedded.world.model import Cluster, SampleComputePool
 
 ORGANIZATION_ID = "5b2c9a1e-7d43-4f0a-9e86-3c1d8f27b604"
 ORGANIZATION_NAME = "Sample Retail"
@@ -49,13 +49,6 @@ KSQLDB_CLUSTER_ID = "lksqlc-5j9x2q"
 POOL_US = SampleComputePool("lfcp-8m2x5k", "us-etl", "AWS", "us-east-1")
 POOL_EU = SampleComputePool("lfcp-3q7r1z", "eu-etl", "AWS", "eu-west-1")
 POOLS = (POOL_US, POOL_EU)
-
-SERVICE_ACCOUNTS = (
-    ServiceAccount("sa-4r7k1p", "flink-us-etl", "Runs the statements of us-etl"),
-    ServiceAccount("sa-9w3n2d", "flink-eu-etl", "Runs the statements of eu-etl"),
-    ServiceAccount("sa-1c5v8m", "connect", "Runs the connectors"),
-    ServiceAccount("sa-6d2h8t", "ksqldb-clicks", "Runs ksqlDB's queries"),
-)
 
 
 @dataclass(frozen=True, slots=True)

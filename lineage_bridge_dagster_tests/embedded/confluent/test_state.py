@@ -27,9 +27,10 @@ def test_state_survives_a_restart(tmp_path: Path) -> None:
     with ConfluentEmulator(data=tmp_path, brokers=brokers) as emulator:
         call = Caller(emulator.url)
         assert call(f"{paths.REGISTRY}/schemas").json() == schemas
-        status = call(f"{paths.CONNECT}/{paths.US}/connectors/inventory-jdbc/status").json()
-        assert status["connector"]["state"] == "PAUSED"
-        assert call(f"{paths.FLINK_US}/statements/orders-fanout").status_code == 404
+        connectors = call(f"{paths.CONNECT}/{paths.US}/connectors?expand=status").json()
+        assert connectors["inventory-jdbc"]["status"]["connector"]["state"] == "PAUSED"
+        statements = call(f"{paths.FLINK_US}/statements?page_size=100").json()["data"]
+        assert "orders-fanout" not in {statement["name"] for statement in statements}
         topic = f"{paths.TABLEFLOW}/tableflow-topics/orders.v1?{paths.ENV}&spec.kafka_cluster={paths.US}"
         assert call(topic).json()["status"]["phase"] == "RUNNING"
         assert emulator.seed() == world.SeedReport(topics=0, records=0)
