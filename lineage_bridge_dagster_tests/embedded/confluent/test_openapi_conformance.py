@@ -43,7 +43,6 @@ def test_error_for_a_missing_filter_names_it_as_documented(call: Caller, path: s
     [
         f"{paths.TABLEFLOW}/tableflow-topics/nothing?{paths.ENV}&spec.kafka_cluster={paths.US}",
         f"{paths.CONNECT}/{paths.US}/connectors/nothing/offsets",
-        f"{paths.KAFKA_US}/consumer-groups/nothing/lags",
         f"{paths.REGISTRY}/subjects/nothing/versions/latest",
         f"{paths.REGISTRY}/schemas/ids/1",
     ],
