@@ -242,12 +242,11 @@ class _CapturedTables:
 
     def _merged_topics(self) -> Iterator[WrittenTopic]:
         """The topics to which transforms send whatever tables an expression captures, such as partitions."""
-        for pattern in self._include.open if self.context.routing else ():
+        for pattern in [*self._include.open] if self.context.routing else ():
             names = self._include.matching(pattern, samples(pattern))
-            paths = [path for name in names for head in self._heads if (path := self._path(name, head))]
-            routed = [
-                self.context.routing.route(self._topic(path)) for path in paths if self._is_allowed(path)
-            ]
+            found = (path for name in names for head in self._heads if (path := self._path(name, head)))
+            paths = [path for path in found if self._is_allowed(path)]
+            routed = [self.context.routing.route(self._topic(path)) for path in paths]
             if len(routed) > 1 and all(topics == routed[0] for topics in routed) and self._exists(paths[0]):
                 yield named_for(self._topic(paths[0]))
 
