@@ -151,6 +151,7 @@ def _download_into_cache(need: Need, archives: list[Archive], folder: Path, prog
         try:
             _download_verified(need, archives, part, root / "ivy", progress)
             shutil.rmtree(folder, ignore_errors=True)
+            part.chmod(0o755)  # an image's processes run as another user than its build
             part.rename(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)

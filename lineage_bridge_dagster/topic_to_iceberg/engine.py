@@ -29,9 +29,9 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterO
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
 from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, LoadStep, OpenLoader
-from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill, TimedRecords
+from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import spark_columns
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
@@ -76,7 +76,7 @@ class TableLoader:
         self,
         spark: SparkSession,
         load: TopicLoad,
-        topic: TimedRecords,
+        topic: TopicRecords,
         schemas: Callable[[], TopicSchemas],
         oldest_unread: OldestUnread,
         *,

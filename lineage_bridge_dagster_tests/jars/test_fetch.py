@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ def test_archives_are_downloaded_once(pinned: list[Archive], monkeypatch: pytest
     assert not jars.is_cached("spark")
     first = jars.ensure("spark", progress=messages.append)
     assert [path.read_bytes() for path in first] == list(CONTENT.values())
+    assert stat.filemode(first[0].parent.stat().st_mode) == "drwxr-xr-x", "other users can read them"
     assert "Downloading 2 Java archives for spark" in messages[0]
     assert jars.ensure("spark", progress=messages.append) == first
     assert ivy.calls == ["spark"]

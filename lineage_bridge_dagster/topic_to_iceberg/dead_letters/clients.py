@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -14,7 +14,8 @@ from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Headers
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Producer
+    from confluent_kafka.admin import AdminClient
 
 #: The client's own limit of a record in bytes, far above those of topics, and of what it holds in memory.
 _MAX_BYTES = 200_000_000
@@ -50,22 +51,38 @@ class Outgoing:
     timestamp: int = 0
 
 
-class Producer(Protocol):
-    """The part of confluent-kafka's `Producer` that is used."""
+def admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> AdminClient:
+    """An admin client whose requests fail after some seconds."""
+    from confluent_kafka.admin import AdminClient as KafkaAdmin
 
-    def produce(self, topic: str, /, **arguments: Any) -> None: ...
+    options: dict[str, Any] = {"client.id": "lineage-bridge-dagster", "log_level": 0, "logger": log}
+    timeout = {"socket.timeout.ms": int(timeout_seconds * 1000)}
+    return KafkaAdmin({**bootstrap.librdkafka_options(), **options, **timeout})
 
-    def poll(self, timeout: float = ..., /) -> int: ...
 
-    def flush(self, timeout: float = ..., /) -> int: ...
+def topic_configs(
+    admin: AdminClient, topics: Iterable[str], timeout_seconds: float
+) -> dict[str, dict[str, str]]:
+    """The configs of topics, by name; a topic that is missing or may not be described has none.
 
-    def init_transactions(self, timeout: float = ..., /) -> None: ...
+    Raises:
+        TimeoutError: the brokers did not answer in time.
+    """
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 
-    def begin_transaction(self) -> None: ...
-
-    def commit_transaction(self, timeout: float = ..., /) -> None: ...
-
-    def abort_transaction(self, timeout: float = ..., /) -> None: ...
+    found: dict[str, dict[str, str]] = {}
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
+    for resource, future in admin.describe_configs(resources, request_timeout=timeout_seconds).items():
+        try:
+            configs = future.result(timeout_seconds)
+        except KafkaException as error:
+            log.info("The configs of topic %s cannot be read: %s", resource.name, redact_text(str(error)))
+            continue
+        found[resource.name] = {
+            name: str(entry.value) for name, entry in configs.items() if entry.value is not None
+        }
+    return found
 
 
 def producer(bootstrap: Bootstrap, timeout_seconds: float, options: Mapping[str, Any]) -> Producer:
@@ -78,27 +95,24 @@ def producer(bootstrap: Bootstrap, timeout_seconds: float, options: Mapping[str,
     """
     from confluent_kafka import Producer as KafkaProducer
 
-    return cast(
-        "Producer",
-        KafkaProducer(
-            {
-                **bootstrap.librdkafka_options(),
-                "client.id": "lineage-bridge-dagster",
-                "enable.idempotence": True,
-                "acks": "all",
-                # A large record of a compressed topic fits into another one only if it is compressed too.
-                "compression.type": "zstd",
-                "message.max.bytes": _MAX_BYTES,
-                "queue.buffering.max.kbytes": _MAX_QUEUE_KIB,
-                "batch.size": 100_000,
-                "delivery.timeout.ms": int(timeout_seconds * 1000),
-                # A topic that does not exist is waited for, as one that was just created may be unknown.
-                "topic.metadata.propagation.max.ms": 5000,
-                "log_level": 0,
-                "logger": log,
-                **options,
-            }
-        ),
+    return KafkaProducer(
+        {
+            **bootstrap.librdkafka_options(),
+            "client.id": "lineage-bridge-dagster",
+            "enable.idempotence": True,
+            "acks": "all",
+            # A large record of a compressed topic fits into another one only if it is compressed too.
+            "compression.type": "zstd",
+            "message.max.bytes": _MAX_BYTES,
+            "queue.buffering.max.kbytes": _MAX_QUEUE_KIB,
+            "batch.size": 100_000,
+            "delivery.timeout.ms": int(timeout_seconds * 1000),
+            # A topic that does not exist is waited for, as one that was just created may be unknown.
+            "topic.metadata.propagation.max.ms": 5000,
+            "log_level": 0,
+            "logger": log,
+            **options,
+        }
     )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.brokers import TopicReader
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.topic_records import RecordRanges, TopicRecord
-from lineage_bridge_dagster.redaction.redact import redact_text
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import log
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import admin_client, log, topic_configs
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 #: Partition -> offset.
 Offsets = Mapping[int, int]
@@ -68,14 +71,21 @@ class KafkaSource:
         self._bootstrap = bootstrap
         self._timeout = timeout_seconds
         self._reader = TopicReader(bootstrap, timeout_seconds=timeout_seconds)
-        self._opened_admin: Any = None
+
+    @cached_property
+    def _admin(self) -> AdminClient:
+        return admin_client(self._bootstrap, self._timeout)
 
     def describe(self, topic: str) -> ReplayTarget | None:
         try:
             first, end = self._reader.committed_bounds(topic)
         except TopicNotFoundError:
             return None
-        configs = self._configs(topic)
+        try:
+            configs = topic_configs(self._admin, [topic], self._timeout).get(topic, {})
+        except TimeoutError:
+            log.info("The configs of topic %s cannot be read: no answer came in time", topic)
+            configs = {}
         policy = configs.get("cleanup.policy")
         return ReplayTarget(
             topic_id=self._reader.topic_id(topic),
@@ -91,34 +101,6 @@ class KafkaSource:
     ) -> Iterator[TopicRecord]:
         records = RecordRanges(self._bootstrap, timeout_seconds=self._timeout)
         return records.read(topic, start, end, committed=committed)
-
-    @property
-    def _admin(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
-        if self._opened_admin is None:
-            options: dict[str, Any] = {
-                **self._bootstrap.librdkafka_options(),
-                "client.id": "lineage-bridge-dagster",
-                "socket.timeout.ms": int(self._timeout * 1000),
-                "log_level": 0,
-                "logger": log,
-            }
-            self._opened_admin = AdminClient(options)
-        return self._opened_admin
-
-    def _configs(self, topic: str) -> dict[str, str]:
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
-
-        resource = ConfigResource(ResourceType.TOPIC, topic)
-        try:
-            futures = self._admin.describe_configs([resource], request_timeout=self._timeout)
-            found = futures[resource].result(self._timeout)
-        except (KafkaException, TimeoutError) as error:
-            log.info("The configs of topic %s cannot be read: %s", topic, redact_text(str(error)))
-            return {}
-        return {name: str(entry.value) for name, entry in found.items() if entry.value is not None}
 
 
 def _limit(text: str | None) -> int | None:

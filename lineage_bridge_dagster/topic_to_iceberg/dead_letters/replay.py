@@ -15,8 +15,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError, Outgoing, Producer
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError, Outgoing
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import StoredLetter, stored_letter
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import batches
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.newer import Newer, Partition
@@ -36,6 +37,9 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import (
     LetterSelection,
     LetterSurvey,
 )
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
 
 #: Letters in one transaction, which must end long before the brokers abort it.
 BATCH = 100

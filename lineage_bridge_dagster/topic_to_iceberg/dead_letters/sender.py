@@ -11,7 +11,6 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import (
     ALONE,
     DeadLetterError,
     Outgoing,
-    Producer,
     explained,
     producer,
     send,
@@ -21,7 +20,7 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.plan import Decision
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.survey import LetterEntry
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Producer
 
 #: Until the brokers abort a transaction that a crash left open, read_committed consumers wait behind it.
 TRANSACTION_SECONDS = 60.0

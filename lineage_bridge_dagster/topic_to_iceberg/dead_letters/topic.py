@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -17,17 +17,19 @@ from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import (
     ALONE,
     DeadLetterError,
     Outgoing,
-    Producer,
+    admin_client,
     explained,
     log,
     producer,
     send,
+    topic_configs,
 )
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin, letter_headers
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetter
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, Producer
+    from confluent_kafka.admin import AdminClient
 
 #: Bytes that a letter may have besides its record: the headers of its account, and the batch's own.
 ROOM = 16 * 1024
@@ -54,16 +56,6 @@ class Creation:
     partitions: int = -1
     replication: int = -1
     retention_ms: int = -1
-
-
-class TopicAdmin(Protocol):
-    """The part of confluent-kafka's `AdminClient` that is used."""
-
-    def list_topics(self, topic: str | None = None, *, timeout: float) -> Any: ...
-
-    def create_topics(self, topics: list[Any], **options: Any) -> Any: ...
-
-    def describe_configs(self, resources: list[Any], **options: Any) -> Any: ...
 
 
 class DeadLetterTopic:
@@ -94,7 +86,7 @@ class DeadLetterTopic:
         creation: Creation | None = None,
         timeout_seconds: float = 60.0,
         open_producer: Callable[[Mapping[str, Any]], Producer] | None = None,
-        admin: TopicAdmin | None = None,
+        admin: AdminClient | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.name = name
@@ -121,7 +113,7 @@ class DeadLetterTopic:
         admin = self._admin()
         try:
             found = self._described(admin)
-            configs = self._configs(admin)
+            configs = topic_configs(admin, (self.name, self._source), self._timeout)
             source_limit = int(configs.get(self._source, {}).get("max.message.bytes") or _DEFAULT_LIMIT)
             if found is None:
                 self._create(admin, source_limit)
@@ -132,7 +124,7 @@ class DeadLetterTopic:
             ) from error
         self._partitions = len(found.partitions) if found is not None else 0
         own = configs.get(self.name, {})
-        if "compact" in (own.get("cleanup.policy") or ""):
+        if "compact" in own.get("cleanup.policy", ""):
             raise self._failure(
                 "is compacted, so letters whose record's key occurs again would be deleted",
                 f"kafka-configs --alter --topic {self.name} --add-config cleanup.policy=delete; or "
@@ -211,20 +203,12 @@ class DeadLetterTopic:
         partition = letter.partition % self._partitions
         return Outgoing(self.name, partition, letter.key, letter.value, headers)
 
-    def _admin(self) -> TopicAdmin:
-        from confluent_kafka.admin import AdminClient
-
+    def _admin(self) -> AdminClient:
         if self._given_admin is None:
-            options: dict[str, Any] = {
-                **self._bootstrap.librdkafka_options(),
-                "client.id": "lineage-bridge-dagster",
-                "log_level": 0,
-                "logger": log,
-            }
-            self._given_admin = cast("TopicAdmin", AdminClient(options))
+            self._given_admin = admin_client(self._bootstrap, self._timeout)
         return self._given_admin
 
-    def _described(self, admin: TopicAdmin) -> Any | None:
+    def _described(self, admin: AdminClient) -> Any | None:
         """The topic's metadata; None if it does not exist or the key may not see it."""
         from confluent_kafka import KafkaError, KafkaException
 
@@ -235,7 +219,7 @@ class DeadLetterTopic:
             return None
         raise KafkaException(found.error)
 
-    def _described_soon(self, admin: TopicAdmin) -> Any | None:
+    def _described_soon(self, admin: AdminClient) -> Any | None:
         """The metadata of a topic that was just created, which not all brokers may know at once."""
         retrying = Retrying(
             retry=retry_if_result(lambda found: found is None or not found.partitions),
@@ -245,23 +229,7 @@ class DeadLetterTopic:
         )
         return retrying(self._described, admin)
 
-    def _configs(self, admin: TopicAdmin) -> dict[str, dict[str, str | None]]:
-        """The configs of both topics, by name; a topic that is missing or may not be described has none."""
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
-
-        found: dict[str, dict[str, str | None]] = {}
-        resources = [ConfigResource(ResourceType.TOPIC, name) for name in (self.name, self._source)]
-        for resource, future in admin.describe_configs(resources, request_timeout=self._timeout).items():
-            try:
-                configs = future.result(self._timeout)
-            except KafkaException as error:
-                log.info("The configs of topic %s cannot be read: %s", resource.name, _text(error))
-                continue
-            found[resource.name] = {name: entry.value for name, entry in configs.items()}
-        return found
-
-    def _create(self, admin: TopicAdmin, source_limit: int) -> None:
+    def _create(self, admin: AdminClient, source_limit: int) -> None:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 

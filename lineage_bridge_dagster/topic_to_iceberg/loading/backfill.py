@@ -25,7 +25,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.schemas.comments import comments
 from lineage_bridge_dagster.spark import classic
@@ -75,20 +75,13 @@ _ISOLATION = "write.merge.isolation-level"
 _log = logging.getLogger(__name__)
 
 
-class TimedRecords(TopicRecords, Protocol):
-    """A topic that can be read from a time on, too."""
-
-    def offsets_at(self, at_ms: int) -> Offsets:
-        """The offset of each partition's first record at or after a time in Unix milliseconds."""
-
-
 class Backfill:
     """Loads slices of a topic again into its table, which the loader may be loading meanwhile."""
 
     def __init__(
         self,
         spark: SparkSession,
-        topic: TimedRecords,
+        topic: TopicRecords,
         config: TopicLoad,
         schemas: Callable[[], TopicSchemas],
         *,

@@ -37,6 +37,9 @@ class TopicRecords(Protocol):
     def bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset and the end of every partition."""
 
+    def offsets_at(self, at_ms: int) -> Offsets:
+        """The offset of each partition's first record at or after a time in Unix milliseconds."""
+
     def read(
         self, spark: SparkSession, start: Offsets, end: Offsets, *, topic_id: str = "", tasks: int = 0
     ) -> DataFrame:
