@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
@@ -11,7 +11,12 @@ from lineage_bridge_dagster.spark.schemas import as_stored, by_table
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType, StructField, StructType
+
+    from lineage_bridge_dagster.schemas.types import Path
+
+    #: Finds the fields of a struct by the names that those of another have for them; with their path.
+    Matching = Callable[[StructType, StructType, Path], Mapping[str, StructField]]
 
 #: Marks the message of a rejected row within Spark's account of the failed stage.
 _OUTSIDE = "row outside the slice: "
@@ -60,19 +65,19 @@ def types_of(frame: DataFrame, expressions: Iterable[str], option: str) -> dict[
     return types
 
 
-def conform(frame: DataFrame, schema: StructType) -> DataFrame:
-    """The frame with the columns of a schema, in its order and types; missing ones are null."""
-    from pyspark.sql import functions as F
+def conform(
+    frame: DataFrame, schema: StructType, match: Matching | None = None, extra: Sequence[str] = ()
+) -> DataFrame:
+    """The frame with the columns of a schema, in its order and types; missing ones are null.
 
-    by_name = by_table(frame.schema, schema)
-    columns = []
-    for field in schema:
-        source = by_name.get(field.name)
-        if source is None:
-            columns.append(F.lit(None).cast(field.dataType).alias(field.name))
-        else:
-            columns.append(_cast(column(source.name), source.dataType, field.dataType).alias(field.name))
-    return frame.select(*columns)
+    Args:
+        frame: the rows.
+        schema: the columns, whose nested fields match by name, too.
+        match: finds the fields; by default those of the same name, or of one that differs by case.
+        extra: further columns of the frame, which stay as they are.
+    """
+    columns = _fields(column, frame.schema, schema, match or _by_table, ())
+    return frame.select(*columns, *extra)
 
 
 def reject_outside(frame: DataFrame, condition: str, expressions: tuple[str, ...]) -> DataFrame:
@@ -93,35 +98,46 @@ def rejected_values(error: Exception) -> str | None:
     return rest.partition(_END)[0].strip() if found else None
 
 
-def _cast(value: Column, source: DataType, target: DataType) -> Column:
+def _by_table(source: StructType, target: StructType, _: Path) -> Mapping[str, StructField]:
+    return by_table(source, target)
+
+
+def _fields(
+    get: Callable[[str], Column], source: StructType, target: StructType, match: Matching, path: Path
+) -> Iterator[Column]:
+    """A struct's fields as those of another."""
+    from pyspark.sql import functions as F
+
+    known = match(source, target, path)
+    for field in target:
+        own = known.get(field.name)
+        if own is None:
+            found = F.lit(None).cast(field.dataType)
+        else:
+            found = _cast(get(own.name), own.dataType, field.dataType, match, (*path, own.name))
+        yield found.alias(field.name)
+
+
+def _cast(value: Column, source: DataType, target: DataType, match: Matching, path: Path) -> Column:
     """A value in the target's type; fields of structs match by name, as columns do."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import ArrayType, MapType, StructType
 
+    def cast(before: DataType, after: DataType, part: str) -> Callable[[Column], Column]:
+        return lambda each: _cast(each, before, after, match, (*path, part))
+
     if as_stored(source) == as_stored(target):
         return value
     if isinstance(source, StructType) and isinstance(target, StructType):
-        by_name = by_table(source, target)
-        fields = []
-        for field in target.fields:
-            match = by_name.get(field.name)
-            inner = (
-                F.lit(None).cast(field.dataType)
-                if match is None
-                else _cast(value.getField(match.name), match.dataType, field.dataType)
-            )
-            fields.append(inner.alias(field.name))
-        return F.when(value.isNotNull(), F.struct(*fields))
+        return F.when(value.isNotNull(), F.struct(*_fields(value.getField, source, target, match, path)))
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return F.transform(value, _caster(source.elementType, target.elementType))
+        return F.transform(value, cast(source.elementType, target.elementType, "element"))
     if isinstance(source, MapType) and isinstance(target, MapType):
-        keyed = F.transform_keys(value, lambda k, _: _cast(k, source.keyType, target.keyType))
-        return F.transform_values(keyed, lambda _, v: _cast(v, source.valueType, target.valueType))
+        key = cast(source.keyType, target.keyType, "key")
+        inner = cast(source.valueType, target.valueType, "value")
+        keyed = F.transform_keys(value, lambda k, _: key(k)) if source.keyType != target.keyType else value
+        return F.transform_values(keyed, lambda _, v: inner(v))
     return value.cast(target)
-
-
-def _caster(source: DataType, target: DataType) -> Callable[[Column], Column]:
-    return lambda element: _cast(element, source, target)
 
 
 def _invalid(frame: DataFrame, expression: str, problem: str, error: Exception) -> ConfigurationError:

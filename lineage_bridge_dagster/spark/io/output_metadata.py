@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dagster import (
-    MetadataValue,
-    TableColumn,
-    TableColumnConstraints,
-    TableMetadataValue,
-    TableRecord,
-    TableSchema,
-    TableSchemaMetadataValue,
-)
+from dagster import TableMetadataValue
 
 from lineage_bridge_dagster.spark.iceberg_tables import at_snapshot, current_snapshot, location
 from lineage_bridge_dagster.spark.io.frames import column
 from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
-from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, WriteResult, cell, commit_metadata
+from lineage_bridge_dagster.spark.io.results import (
+    PREVIEW_COLUMNS,
+    WriteResult,
+    column_schema,
+    commit_metadata,
+    preview,
+)
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import StructField
 
 
 def output_metadata(
@@ -48,48 +46,22 @@ def output_metadata(
         **StandardMetadata(
             row_count=_row_count(rows, last),
             partition_row_count=in_slice.count() if counted else None,
-            column_schema=column_schema(current.schema),
+            column_schema=column_schema(
+                (each.name, each.dataType.simpleString(), each.metadata.get("comment"), each.nullable)
+                for each in current.schema
+            ),
             uri=location(spark, table),
         ),
         **commit_metadata(result),
-        **WriteMetadata(preview=preview(in_slice, preview_rows) if preview_rows else None),
+        **WriteMetadata(preview=first_rows(in_slice, preview_rows) if preview_rows else None),
     }
 
 
-def column_schema(schema: StructType) -> TableSchemaMetadataValue:
-    """A table's columns with their types and comments."""
-    return MetadataValue.table_schema(
-        TableSchema(
-            columns=[
-                TableColumn(
-                    name=field.name,
-                    type=field.dataType.simpleString(),
-                    description=field.metadata.get("comment"),
-                    constraints=TableColumnConstraints(nullable=field.nullable),
-                )
-                for field in schema.fields
-            ]
-        )
-    )
-
-
-def preview(rows: DataFrame, limit: int) -> TableMetadataValue | None:
-    """The first rows as a table of at most 30 columns, values cut at 80 characters; None without rows."""
-    names = rows.columns[:PREVIEW_COLUMNS]
-    found = (
-        rows.select(*[_readable(field) for field in rows.schema.fields[:PREVIEW_COLUMNS]])
-        .limit(limit)
-        .collect()
-    )
-    if not found:
-        return None
-    records = [TableRecord({n: cell(value) for n, value in zip(names, row, strict=True)}) for row in found]
-    return MetadataValue.table(
-        records=records,
-        schema=TableSchema(
-            [TableColumn(f.name, f.dataType.simpleString()) for f in rows.schema][:PREVIEW_COLUMNS]
-        ),
-    )
+def first_rows(rows: DataFrame, limit: int) -> TableMetadataValue | None:
+    """The first rows, of at most 30 columns."""
+    fields = rows.schema.fields[:PREVIEW_COLUMNS]
+    shown = rows.select(*map(_readable, fields)).limit(limit).collect()
+    return preview([(each.name, each.dataType.simpleString()) for each in fields], shown)
 
 
 def _row_count(rows: DataFrame, last: Snapshot | None) -> int:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from dagster import MetadataValue
+from dagster import (
+    MetadataValue,
+    TableColumn,
+    TableColumnConstraints,
+    TableMetadataValue,
+    TableRecord,
+    TableSchema,
+    TableSchemaMetadataValue,
+)
 
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
@@ -44,7 +53,29 @@ def commit_metadata(result: WriteResult) -> dict[str, Any]:
     }
 
 
-def cell(value: Any) -> str | int | float | bool | None:
+def column_schema(columns: Iterable[tuple[str, str, str | None, bool]]) -> TableSchemaMetadataValue:
+    """A table's columns: their names, types, comments, and whether they may be null."""
+    found = [
+        TableColumn(name, type_, description=doc, constraints=TableColumnConstraints(nullable=nullable))
+        for name, type_, doc, nullable in columns
+    ]
+    return MetadataValue.table_schema(TableSchema(columns=found))
+
+
+def preview(columns: Sequence[tuple[str, str]], rows: Iterable[Iterable[Any]]) -> TableMetadataValue | None:
+    """A few rows as a table, values cut at 80 characters; None without rows.
+
+    Args:
+        columns: their names and types.
+        rows: their values.
+    """
+    names = [name for name, _ in columns]
+    records = [TableRecord({n: _cell(v) for n, v in zip(names, row, strict=True)}) for row in rows]
+    schema = TableSchema([TableColumn(name, type_) for name, type_ in columns])
+    return MetadataValue.table(records=records, schema=schema) if records else None
+
+
+def _cell(value: Any) -> str | int | float | bool | None:
     """A value of the preview, short enough for an event."""
     if value is None or isinstance(value, bool):
         return value

@@ -97,10 +97,13 @@ def require_namespace(spark: SparkSession, table: TableName) -> None:
             f"Catalog {table.catalog} did not answer, so {table} was not written: {cause}",
             hint=hint_of(f"{cause}\n{error}"),
         ) from error
-    names = [str(row[0]) for row in rows]
-    near = difflib.get_close_matches(table.database, names, 3)
-    shown = near or names[:10]
-    raise ConfigurationError(
+    raise no_namespace(table, [str(row[0]) for row in rows])
+
+
+def no_namespace(table: TableName, names: list[str]) -> ConfigurationError:
+    """The error of a table whose catalog has other namespaces."""
+    shown = difflib.get_close_matches(table.database, names, 3) or names[:10]
+    return ConfigurationError(
         f"Catalog {table.catalog} has no namespace {table.database}"
         + (f"; it has {', '.join(shown)}." if shown else "."),
         hint="Correct dagster/table_name in the asset's metadata, or create the namespace: "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.formats import TOPIC_TABLE
@@ -151,11 +151,24 @@ def iceberg_schema(
     schema: StructType,
     identifiers: Sequence[str],
     comments: Mapping[Path, str],
+    names: Mapping[Path, str] | None = None,
 ) -> Any:
-    """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required."""
+    """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required.
+
+    Args:
+        spark: the session.
+        schema: the columns.
+        identifiers: the columns that identify a row.
+        comments: by the paths of columns, under their new names.
+        names: the new names of columns, by their paths.
+    """
     parser = classic.java_class(spark, "org.apache.iceberg.SchemaParser")
     document = json.loads(parser.toJson(classic.java_schema(spark, schema)))
-    _comment(document, (), comments)
+    for path, column in _fields(document):
+        column["name"] = (names or {}).get(path, column["name"])
+    for path, column in _fields(document):
+        if path in comments:
+            column["doc"] = comments[path]
     found = [column for column in document["fields"] if column["name"] in identifiers]
     for column in found:
         column["required"] = True
@@ -164,17 +177,16 @@ def iceberg_schema(
     return parser.fromJson(json.dumps(document))
 
 
-def _comment(kind: Any, path: Path, comments: Mapping[Path, str]) -> None:
-    """Put comments into a type as Iceberg writes it in JSON."""
+def _fields(kind: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The fields at all levels of a type as Iceberg writes it in JSON, by their paths."""
     if not isinstance(kind, dict):
         return
     for each in kind.get("fields", ()):
         inner = (*path, each["name"])
-        if inner in comments:
-            each["doc"] = comments[inner]
-        _comment(each["type"], inner, comments)
+        yield inner, each
+        yield from _fields(each["type"], inner)
     for part in ("element", "key", "value"):
-        _comment(kind.get(part), (*path, part), comments)
+        yield from _fields(kind.get(part), (*path, part))
 
 
 def _identifies(kind: object) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pyiceberg.schema import Schema
 from pyiceberg.types import StructType
 
-from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.comments import Comments
 from lineage_bridge_dagster.schemas.errors import EvolutionError, SchemaError
@@ -18,13 +17,14 @@ from lineage_bridge_dagster.schemas.evolution import MakeOptional, SetComment, p
 from lineage_bridge_dagster.schemas.new_columns import placed
 from lineage_bridge_dagster.schemas.types import Path
 from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark.io.frames import conform
 from lineage_bridge_dagster.spark.java_errors import java_classes
 from lineage_bridge_dagster.topic_to_iceberg.loading.creation import iceberg_schema
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import types as t
 
 _ATTEMPTS = 10
@@ -83,10 +83,8 @@ def evolve(
             if config.type_changes == "new_column":
                 found = placed(current, _struct(spark, schema), keys)
                 latest = {**latest, **found.comments()}
-                names, columns = found.names, _renamed(wanted, found.names, ())
-                schema = iceberg_schema(spark, columns, identifiers, latest)
-            else:
-                columns = wanted
+                names = found.names
+                schema = iceberg_schema(spark, wanted, identifiers, latest, names)
             changes = plan_evolution(current, _struct(spark, schema), comments.known)
         except (EvolutionError, SchemaError) as error:
             raise SuspendedError(f"{config.name}: {error.message}", hint=error.hint) from error
@@ -96,7 +94,7 @@ def evolve(
         present = set(types.paths(current))
         given = {path: doc for path, doc in latest.items() if path not in present}
         given |= {each.path: each.doc for each in changes if isinstance(each, SetComment)}
-        schema = iceberg_schema(spark, columns, identifiers, given)
+        schema = iceberg_schema(spark, wanted, identifiers, given, names)
         update = table.updateSchema()
         optional = {".".join(each.path) for each in changes if isinstance(each, MakeOptional)}
         if optional & set(table.schema().identifierFieldNames()):
@@ -110,31 +108,6 @@ def evolve(
             # Lineage was pushed meanwhile.
             table.refresh()
     return Evolved(spark_columns(spark, table), names)
-
-
-def _renamed(kind: Any, names: Mapping[Path, str], path: Path) -> Any:
-    """A type of Spark's whose fields have the names of their columns."""
-    from pyspark.sql import types as t
-
-    match kind:
-        case t.StructType():
-            return t.StructType(
-                [
-                    t.StructField(
-                        names.get((*path, each.name), each.name),
-                        _renamed(each.dataType, names, (*path, each.name)),
-                        each.nullable,
-                    )
-                    for each in kind.fields
-                ]
-            )
-        case t.ArrayType():
-            element = _renamed(kind.elementType, names, (*path, "element"))
-            return t.ArrayType(element, kind.containsNull)
-        case t.MapType():
-            value = _renamed(kind.valueType, names, (*path, "value"))
-            return t.MapType(kind.keyType, value, kind.valueContainsNull)
-    return kind
 
 
 def check_schemas(table: Any, config: TopicLoad, schemas: TopicSchemas) -> None:
@@ -170,51 +143,8 @@ def spark_columns(spark: SparkSession, table: Any) -> t.StructType:
 
 def aligned(frame: DataFrame, table: Evolved, *, extra: Sequence[str] = ()) -> DataFrame:
     """Rows with exactly the table's columns, null where they have none; `extra` columns are kept."""
-    from pyspark.sql import functions as F
 
-    present = {table.name(each.name): each for each in frame.schema}
-    selected = [
-        _aligned(F.col(quoted(own.name)), own.dataType, each.dataType, table.names, (own.name,)).alias(
-            each.name
-        )
-        if (own := present.get(each.name)) is not None
-        else F.lit(None).cast(each.dataType).alias(each.name)
-        for each in table.columns
-    ]
-    return frame.select(*selected, *extra)
+    def match(written: t.StructType, _: t.StructType, path: Path) -> Mapping[str, t.StructField]:
+        return {table.names.get((*path, each.name), each.name): each for each in written}
 
-
-def _aligned(
-    column: Column, written: t.DataType, stored: t.DataType, names: Mapping[Path, str], path: Path
-) -> Column:
-    """A column as its type in the table: nested fields in their order there, null if it lacks them."""
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import ArrayType, MapType, StructType
-
-    if _same(written, stored):
-        return column
-    if isinstance(stored, StructType) and isinstance(written, StructType):
-        present = {names.get((*path, each.name), each.name): each for each in written}
-        fields = [
-            _aligned(column.getField(own.name), own.dataType, each.dataType, names, (*path, own.name)).alias(
-                each.name
-            )
-            if (own := present.get(each.name)) is not None
-            else F.lit(None).cast(each.dataType).alias(each.name)
-            for each in stored
-        ]
-        return F.when(column.isNotNull(), F.struct(*fields))
-    if isinstance(stored, ArrayType) and isinstance(written, ArrayType):
-        inner, outer = written.elementType, stored.elementType
-        return F.transform(column, lambda item: _aligned(item, inner, outer, names, (*path, "element")))
-    if isinstance(stored, MapType) and isinstance(written, MapType):
-        value, target = written.valueType, stored.valueType
-        return F.transform_values(
-            column, lambda _, item: _aligned(item, value, target, names, (*path, "value"))
-        )
-    return column.cast(stored)
-
-
-def _same(written: t.DataType, stored: t.DataType) -> bool:
-    """Whether two types have the same fields in the same order."""
-    return written.simpleString() == stored.simpleString()
+    return conform(frame, table.columns, match, extra)

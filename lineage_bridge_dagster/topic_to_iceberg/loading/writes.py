@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
-from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark import classic, remote
 from lineage_bridge_dagster.spark.commits import global_view
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.topic_to_iceberg.loading.changes import DELETED
@@ -16,7 +15,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import TableRows
 from lineage_bridge_dagster.topic_to_iceberg.loading.unavailable import number
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
@@ -49,7 +48,7 @@ def merge(
     conf = {f"{_SUMMARY}{key}": value for key, value in summary.items()}
     if _SHUFFLE_TASKS not in classic.settings(session):
         conf[_SHUFFLE_TASKS] = str(tasks)
-    with global_view(frame) as source, _configured(session, conf):
+    with global_view(frame) as source, remote.session_conf(session, conf):
         session.sql(merge_statement(rows, name.sql, source, table))
 
 
@@ -76,14 +75,3 @@ def unavailable(
         table = frame.sparkSession.read.option("branch", "main").table(name.sql)
         missing = missing.alias("s").join(table.alias("t"), F.expr(matching(rows, kinds)), "left_anti")
     return int(missing.agg(F.sum("_n").alias("n")).collect()[0]["n"] or 0)
-
-
-@contextmanager
-def _configured(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
-    try:
-        for key, value in conf.items():
-            session.conf.set(key, value)
-        yield
-    finally:
-        for key in conf:
-            session.conf.unset(key)

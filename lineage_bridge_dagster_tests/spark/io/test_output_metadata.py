@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
 from lineage_bridge_dagster.spark.io.increments import run_marker
 from lineage_bridge_dagster.spark.io.options import WriteOptions
-from lineage_bridge_dagster.spark.io.output_metadata import output_metadata, preview
+from lineage_bridge_dagster.spark.io.output_metadata import first_rows, output_metadata
 from lineage_bridge_dagster.spark.io.write import WriteResult, write_frame
 from lineage_bridge_dagster_tests.spark.io.conftest import APPEND, orders
 
@@ -85,7 +85,7 @@ def test_preview_shows_values_of_every_type_alike_on_every_machine(
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
-        shown = preview(frame, 5)
+        shown = first_rows(frame, 5)
     finally:
         monkeypatch.undo()
         time.tzset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -63,18 +64,14 @@ def slice_filter(slice_: Slice, schema: Schema, label: str) -> BooleanExpression
 
 def all_of(conditions: Iterable[BooleanExpression]) -> BooleanExpression:
     """What satisfies all conditions; everything, if there are none."""
-    result: BooleanExpression = AlwaysTrue()
-    for each in conditions:
-        result = And(result, each)
-    return result
+    everything: BooleanExpression = AlwaysTrue()
+    return reduce(And, conditions, everything)
 
 
 def any_of(conditions: Iterable[BooleanExpression]) -> BooleanExpression:
     """What satisfies one of the conditions; nothing, if there are none."""
-    result: BooleanExpression = AlwaysFalse()
-    for each in conditions:
-        result = Or(result, each)
-    return result
+    nothing: BooleanExpression = AlwaysFalse()
+    return reduce(Or, conditions, nothing)
 
 
 def one_of(name: str, values: Iterable[Any]) -> BooleanExpression:

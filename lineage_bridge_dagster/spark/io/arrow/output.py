@@ -6,20 +6,13 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from dagster import (
-    MetadataValue,
-    TableColumn,
-    TableColumnConstraints,
-    TableMetadataValue,
-    TableRecord,
-    TableSchema,
-)
+from dagster import TableMetadataValue
 from pyiceberg.expressions import AlwaysTrue
 
 from lineage_bridge_dagster.spark.io.arrow.schemas import sql_type
 from lineage_bridge_dagster.spark.io.arrow.write import ArrowResult
 from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
-from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, cell, commit_metadata
+from lineage_bridge_dagster.spark.io.results import PREVIEW_COLUMNS, column_schema, commit_metadata, preview
 from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
 if TYPE_CHECKING:
@@ -46,7 +39,9 @@ def arrow_output_metadata(written: ArrowResult, *, partitions: int, preview_rows
         **StandardMetadata(
             row_count=total,
             partition_row_count=in_slice.count() if one_slice else None,
-            column_schema=MetadataValue.table_schema(_column_schema(schema)),
+            column_schema=column_schema(
+                (each.name, sql_type(each.field_type), each.doc, not each.required) for each in schema.fields
+            ),
             uri=table.location(),
         ),
         **commit_metadata(written.result),
@@ -54,33 +49,12 @@ def arrow_output_metadata(written: ArrowResult, *, partitions: int, preview_rows
     }
 
 
-def _column_schema(schema: Schema) -> TableSchema:
-    return TableSchema(
-        columns=[
-            TableColumn(
-                name=each.name,
-                type=sql_type(each.field_type),
-                description=each.doc,
-                constraints=TableColumnConstraints(nullable=not each.required),
-            )
-            for each in schema.fields
-        ]
-    )
-
-
 def _preview(scan: Any, schema: Schema, limit: int) -> TableMetadataValue | None:
-    """The first rows as a table of at most 30 columns, values cut at 80 characters; None without rows."""
+    """The first rows, of at most 30 columns."""
     columns = schema.fields[:PREVIEW_COLUMNS]
     rows = scan.update(selected_fields=tuple(each.name for each in columns), limit=limit).to_arrow()
-    if not rows.num_rows:
-        return None
-    return MetadataValue.table(
-        records=[
-            TableRecord({name: cell(_readable(value)) for name, value in row.items()})
-            for row in rows.to_pylist()
-        ],
-        schema=TableSchema([TableColumn(each.name, sql_type(each.field_type)) for each in columns]),
-    )
+    shown = (map(_readable, row.values()) for row in rows.to_pylist())
+    return preview([(each.name, sql_type(each.field_type)) for each in columns], shown)
 
 
 def _readable(value: Any) -> Any:

@@ -18,14 +18,13 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import parse_transform
 
 from lineage_bridge_dagster.catalogs.iceberg.own_folders import is_tableflow_location
-from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
 from lineage_bridge_dagster.spark.io.arrow.plan import ArrowState
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
-from lineage_bridge_dagster.spark.io.targets import tableflows
+from lineage_bridge_dagster.spark.io.targets import no_namespace, tableflows
 from lineage_bridge_dagster.spark.partitioning import PartitionField
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
@@ -196,12 +195,5 @@ def _require_namespace(catalog: Catalog, table: TableName) -> None:
         names = [".".join(name) for name in catalog.list_namespaces()]
     except Exception as error:
         raise translate(error, action="Listing", where=f"the catalog {table.catalog}") from error
-    if table.database in names:
-        return
-    shown = difflib.get_close_matches(table.database, names, 3) or names[:10]
-    raise ConfigurationError(
-        f"Catalog {table.catalog} has no namespace {table.database}"
-        + (f"; it has {', '.join(shown)}." if shown else "."),
-        hint="Correct dagster/table_name in the asset's metadata, or create the namespace: "
-        f"CREATE NAMESPACE {quoted(table.catalog, table.database)} in Spark SQL.",
-    )
+    if table.database not in names:
+        raise no_namespace(table, names)
