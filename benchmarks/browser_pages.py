@@ -120,6 +120,8 @@ def served(tables: int, *, pushed: bool) -> Iterator[tuple[str, psutil.Process]]
         home = paths.home / "dagster"
         home.mkdir()
         shutil.copy(_PROJECT / "dagster.yaml", home)
+        with (home / "dagster.yaml").open("a") as file:
+            file.write("\ncode_servers: {local_startup_timeout: 1800}\n")
         discovery = synthetic(tables)
         with DagsterInstance.from_config(str(home)) as instance:
             StateStore.of(instance, "LineageBridgeComponent").store(discovery)
@@ -129,6 +131,9 @@ def served(tables: int, *, pushed: bool) -> Iterator[tuple[str, psutil.Process]]
         port = free_port()
         serve = ["-w", str(_PROJECT / "workspace.yaml"), "-h", "127.0.0.1", "-p", str(port)]
         env = {"DAGSTER_HOME": str(home), "LINEAGE_BRIDGE_AWS_REGION": REGION, "PYTHONWARNINGS": "ignore"}
+        # As in deploy/example.env, and for a busy machine.
+        env |= dict.fromkeys(("DAGSTER_GRPC_MAX_RX_BYTES", "DAGSTER_GRPC_MAX_SEND_BYTES"), "1000000000")
+        env["DAGSTER_REPOSITORY_GRPC_TIMEOUT_SECONDS"] = "1800"
         try:
             running = processes.start(paths, "webserver", processes.python("dagster_webserver", *serve), env)
             eventually(lambda: is_listening(port) or None, 600, "the webserver")
@@ -140,10 +145,14 @@ def served(tables: int, *, pushed: bool) -> Iterator[tuple[str, psutil.Process]]
 
 
 def _is_loaded(ui: DagsterUi) -> bool:
-    query = "{ workspaceOrError { ... on Workspace { locationEntries { loadStatus } } } }"
-    return all(
-        each["loadStatus"] == "LOADED" for each in ui.query(query)["workspaceOrError"]["locationEntries"]
-    )
+    """Whether the webserver has the code location; one that cannot be loaded counts as loaded in Dagster."""
+    error = "locationOrLoadError { ... on PythonError { message causes { message } } }"
+    query = f"{{ workspaceOrError {{ ... on Workspace {{ locationEntries {{ loadStatus {error} }} }} }} }}"
+    entries = ui.query(query)["workspaceOrError"]["locationEntries"]
+    for entry in entries:
+        if failure := entry["locationOrLoadError"]:
+            raise SystemExit(f"The code location does not load: {failure}")
+    return all(entry["loadStatus"] == "LOADED" for entry in entries)
 
 
 def measure(
