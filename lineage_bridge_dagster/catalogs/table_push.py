@@ -37,6 +37,17 @@ _AFTER_CONFLICT = wait_random_exponential(multiplier=0.1, max=5)
 _AFTER_FAILURE = wait_random_exponential(multiplier=0.25, max=10)
 
 
+#: Called after each table with the number of tables done, the total, and the table's result; never
+#: concurrently.
+ProgressCallback = Callable[[int, int, TableResult], None]
+
+#: The most tables that are read but not written yet; the record of a table may be 100 kB.
+_READ_AHEAD = 200
+
+#: Writes a table with its record, or with None if it has to be read on its own.
+Write = Callable[[T, R | None], TableResult]
+
+
 def push_table(
     catalog: LineageCatalog[T, R, C],
     target: T,
@@ -231,17 +242,6 @@ def _wait(state: RetryCallState) -> float:
 def _worth_retrying(error: BaseException) -> bool:
     """A write in doubt needs another look even if its last error is final: see `CallError.retried`."""
     return isinstance(error, CallError) and (error.transient or error.may_have_written)
-
-
-#: Called after each table with the number of tables done, the total, and the table's result; never
-#: concurrently.
-ProgressCallback = Callable[[int, int, TableResult], None]
-
-#: The most tables that are read but not written yet; the record of a table may be 100 kB.
-_READ_AHEAD = 200
-
-#: Writes a table with its record, or with None if it has to be read on its own.
-Write = Callable[[T, R | None], TableResult]
 
 
 class TableRun:

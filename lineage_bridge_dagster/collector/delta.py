@@ -25,6 +25,9 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.times import iso
 
+#: Digits of a digest that are shown: enough to tell two catalogs apart, too few to identify an account.
+_CATALOG_DIGITS = 4
+
 
 class LastIdentifiers:
     """The identifiers of the last extract. What is seen again is taken out, which leaves the rest."""
@@ -67,10 +70,6 @@ class SeenFile:
         self._file.seek(0)
         for line in self._file:
             yield Identifier.of(json.loads(line))
-
-
-#: Digits of a digest that are shown: enough to tell two catalogs apart, too few to identify an account.
-_CATALOG_DIGITS = 4
 
 
 @dataclass(frozen=True, slots=True)

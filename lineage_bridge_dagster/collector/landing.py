@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from azure.core.exceptions import AzureError
 
 
+_DENIED = (
+    "Grant s3:PutObject and s3:AbortMultipartUpload on the prefix and, with a KMS key, kms:GenerateDataKey "
+    "on the key."
+)
+
+#: Uploads of more bytes than this are cut into blocks of the same size.
+_BLOCK_BYTES = 8 * 1024 * 1024
+_TIMEOUT_SECONDS = 60
+
+
 @dataclass(frozen=True, slots=True)
 class Landed:
     """A file in its landing place; `url` holds no key."""
@@ -137,12 +147,6 @@ def _digest(path: Path) -> bytes:
         return hashlib.file_digest(stream, "sha256").digest()
 
 
-_DENIED = (
-    "Grant s3:PutObject and s3:AbortMultipartUpload on the prefix and, with a KMS key, kms:GenerateDataKey "
-    "on the key."
-)
-
-
 class S3Landing:
     """A prefix of a bucket. S3 shows an object only once it was received completely.
 
@@ -163,11 +167,6 @@ class S3Landing:
             hint = hint_of(error, _DENIED, "Upload again; nothing under the files' names is partial.")
             raise LineageBridgeError(f"{name} did not arrive at {url}: {error}", hint=hint) from error
         return Landed(name, url, path.stat().st_size)
-
-
-#: Uploads of more bytes than this are cut into blocks of the same size.
-_BLOCK_BYTES = 8 * 1024 * 1024
-_TIMEOUT_SECONDS = 60
 
 
 class AzureLanding:

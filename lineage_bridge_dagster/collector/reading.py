@@ -22,6 +22,10 @@ from lineage_bridge_dagster.text import ReportLine, plural
 _PAGES_IN_MEMORY = 16
 
 
+#: Tables between two lines.
+EVERY = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Region:
     """The databases of a region, or why they could not be listed."""
@@ -158,10 +162,6 @@ def connection_error(errors: Mapping[str, LineageBridgeError]) -> LineageBridgeE
         lines = [f"{region}: {error.message}" for region, error in errors.items()]
         return LineageBridgeError("\n".join(lines), hint=hints.pop())
     return LineageBridgeError("\n".join(f"{region}: {error}" for region, error in errors.items()))
-
-
-#: Tables between two lines.
-EVERY = 10_000
 
 
 @dataclass(slots=True)

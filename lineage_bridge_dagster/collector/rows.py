@@ -39,6 +39,10 @@ _TABLE_FORMATS = ("delta", "hudi", "iceberg")
 _VIEW_TYPES = ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 
 
+#: Links along which data flows.
+_DATA = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORMS, EdgeType.MATERIALIZES})
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where records were read."""
@@ -181,10 +185,6 @@ def _text(raw: Mapping[str, Any], name: str) -> str | None:
 
 def _json(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str) if value else None
-
-
-#: Links along which data flows.
-_DATA = frozenset({EdgeType.PRODUCES, EdgeType.CONSUMES, EdgeType.TRANSFORMS, EdgeType.MATERIALIZES})
 
 
 def lineage_rows(discovery: Discovery, server: str) -> Iterator[Row]:

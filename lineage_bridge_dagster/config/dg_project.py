@@ -14,6 +14,12 @@ from typing import Any, Self
 _FILES = (("dg.toml", ("project",)), ("pyproject.toml", ("tool", "dg", "project")))
 
 
+#: The code location that the files name: this project's own.
+_NAME = "lineage_bridge_dagster"
+_MODULE = "lineage_bridge_dagster.definitions"
+_PACKAGE = Path(__file__).parents[1]
+
+
 @dataclass(frozen=True, slots=True)
 class DgProject:
     """Names of a project's code location and modules, with the defaults of `dg`."""
@@ -37,12 +43,6 @@ class DgProject:
                         defs_module=str(found.get("defs_module") or f"{package}.defs"),
                     )
         return None
-
-
-#: The code location that the files name: this project's own.
-_NAME = "lineage_bridge_dagster"
-_MODULE = "lineage_bridge_dagster.definitions"
-_PACKAGE = Path(__file__).parents[1]
 
 
 def dagster_yaml(location: str = _NAME) -> str:

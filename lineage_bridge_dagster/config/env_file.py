@@ -18,6 +18,13 @@ NAME = ".env"
 _MARKS = ("pyproject.toml", "dg.toml", "workspace.yaml")
 
 
+#: Only this project's variables, as in AWS Secrets Manager: a folder must not set AWS_PROFILE or the like.
+_VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]+")
+
+#: Bytes of a file; no key is longer.
+_MAX_BYTES = 64 * 1024
+
+
 def env_file() -> Path | None:
     """The `.env` of the current folder; else that of the project that the current folder is part of.
 
@@ -86,12 +93,6 @@ def _is_ours(found: Path, here: Path) -> bool:
     return found.stat().st_uid in (os.getuid(), 0, here.stat().st_uid)
 
 
-#: Only this project's variables, as in AWS Secrets Manager: a folder must not set AWS_PROFILE or the like.
-_NAME = re.compile(rf"{PREFIX}[A-Z0-9_]+")
-#: Bytes of a file; no key is longer.
-_MAX_BYTES = 64 * 1024
-
-
 def secret_files(folder: str) -> Mapping[str, str]:
     """The variables in the files of a folder, by the names of the files; none that is empty.
 
@@ -104,7 +105,7 @@ def secret_files(folder: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     try:
         for path in sorted(Path(folder).iterdir()):
-            if not _NAME.fullmatch(path.name) or path.is_dir():
+            if not _VARIABLE.fullmatch(path.name) or path.is_dir():
                 continue
             with path.open("rb") as file:
                 content = file.read(_MAX_BYTES + 1)

@@ -32,6 +32,15 @@ from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE
 MAX_KEY_BYTES = 255
 
 
+#: What is in a request beside the `TableInput` (names of catalog and database, version), and our keys about
+#: the push.
+_ENVELOPE_BYTES = 2_048
+
+#: The fractions of our parameters that are tried in turn. They are few and far apart, so that a new column of
+#: a few bytes does not make every push write shorter lineage.
+_DIVISORS = (1, 2, 4, 8, 16, 32, 64, 256)
+
+
 @dataclass(frozen=True, slots=True)
 class TableUpdate:
     """Call `UpdateTable` with `table_input`, bound to the version of `table`.
@@ -193,14 +202,6 @@ def _over_limit(parameters: Mapping[str, str]) -> str | None:
         if (size := len(value.encode())) > MAX_VALUE_BYTES:
             return f"the parameter {key} would be {size:,} bytes, over Glue's limit of {MAX_VALUE_BYTES:,}"
     return None
-
-
-#: What is in a request beside the `TableInput` (names of catalog and database, version), and our keys about
-#: the push.
-_ENVELOPE_BYTES = 2_048
-#: The fractions of our parameters that are tried in turn. They are few and far apart, so that a new column of
-#: a few bytes does not make every push write shorter lineage.
-_DIVISORS = (1, 2, 4, 8, 16, 32, 64, 256)
 
 
 def fitting(

@@ -28,6 +28,11 @@ INDIRECT = r"(?:^|/)\.\.?(?:/|$)"
 _ID = re.compile(r"[-_](?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
 
 
+#: `.../{environment}/{cluster}/v1/{table id}`, the end of a TableflowTopic's `table_path` in the OpenAPI
+#: document of `tableflow/v1`.
+_LOCATION = re.compile(r"[a-z0-9]+://.+/env-[^/]+/lkc-[^/]+/v\d+/[^/]+/?")
+
+
 @dataclass(frozen=True, slots=True)
 class OwnFolders:
     """The folders in which a table's files belong.
@@ -111,11 +116,6 @@ def is_folder(warehouse: str) -> bool:
 def is_indirect(path: str) -> bool:
     """Whether a path leaves, or may leave, the folder it seems to be in."""
     return bool(re.search(INDIRECT, path))
-
-
-#: `.../{environment}/{cluster}/v1/{table id}`, the end of a TableflowTopic's `table_path` in the OpenAPI
-#: document of `tableflow/v1`.
-_LOCATION = re.compile(r"[a-z0-9]+://.+/env-[^/]+/lkc-[^/]+/v\d+/[^/]+/?")
 
 
 def is_tableflow_location(location: str) -> bool:

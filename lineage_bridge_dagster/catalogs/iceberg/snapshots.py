@@ -47,6 +47,19 @@ MIN_INTERVALS = 3
 QUANTILE = 0.9
 
 
+#: Metadata files read at the same time.
+CONCURRENCY = 16
+
+#: The newest commits of rows whose intervals count.
+_COMMITS = 100
+_S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
+_DENIED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "KMS.AccessDeniedException"})
+_NOT_FOUND = frozenset({"404", "NoSuchKey", "NoSuchBucket"})
+
+#: Counts in a snapshot's summary that are positive when the commit added or removed rows.
+_ROW_CHANGES = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
+
+
 @dataclass(frozen=True, slots=True)
 class Cadence:
     """The usual time between commits of rows: `QUANTILE` of these intervals do not exceed it.
@@ -70,20 +83,6 @@ class Cadence:
         if len(gaps) < MIN_INTERVALS:
             return None
         return cls(gaps[math.ceil(QUANTILE * len(gaps)) - 1], len(gaps))
-
-
-#: Metadata files read at the same time.
-CONCURRENCY = 16
-
-#: The newest commits of rows whose intervals count.
-_COMMITS = 100
-
-_S3_SCHEMES = frozenset({"s3", "s3a", "s3n"})
-_DENIED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "KMS.AccessDeniedException"})
-_NOT_FOUND = frozenset({"404", "NoSuchKey", "NoSuchBucket"})
-
-#: Counts in a snapshot's summary that are positive when the commit added or removed rows.
-_ROW_CHANGES = ("added-records", "deleted-records", "added-position-deletes", "added-equality-deletes")
 
 
 class SnapshotError(LineageBridgeError):

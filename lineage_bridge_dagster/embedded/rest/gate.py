@@ -38,6 +38,17 @@ from lineage_bridge_dagster.embedded.rest.sigv4 import SignatureRejected, Signed
 _NOT_PROXIED = frozenset({"host", "content-length", "connection", "transfer-encoding", "authorization"})
 
 
+_TABLEFLOW = re.compile(r"/iceberg/catalog/organizations/([^/]+)/environments/([^/]+)(/v1/.*)")
+_READS = frozenset({"GET", "HEAD"})
+
+#: Names in a table bucket: https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-tables-buckets-naming.html
+_S3_TABLES_NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,254}")
+
+#: Path below Tableflow's catalog where tokens are issued.
+_TOKENS = "/v1/oauth/tokens"
+_TABLE = re.compile(r"/v1/(?:[^/]+/)?namespaces/[^/]+/tables/[^/]+")
+
+
 class Forwarder:
     """Sends requests on, without their credentials."""
 
@@ -55,15 +66,6 @@ class Forwarder:
             return error(503, "ServiceUnavailableException", f"The catalog does not answer: {cause}")
         media_type = answer.headers.get("content-type")
         return Response(answer.content, answer.status_code, media_type=media_type)
-
-
-_TABLEFLOW = re.compile(r"/iceberg/catalog/organizations/([^/]+)/environments/([^/]+)(/v1/.*)")
-_READS = frozenset({"GET", "HEAD"})
-#: Names in a table bucket: https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-tables-buckets-naming.html
-_S3_TABLES_NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,254}")
-
-#: Path below Tableflow's catalog where tokens are issued.
-_TOKENS = "/v1/oauth/tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +197,6 @@ async def _refused_name(request: Request) -> str:
     if len(created) > 1:
         return "Multi-level namespaces are not supported."
     return f"The name {wrong[0]} is invalid: lower-case letters, digits and underscores." if wrong else ""
-
-
-_TABLE = re.compile(r"/v1/(?:[^/]+/)?namespaces/[^/]+/tables/[^/]+")
 
 
 def with_credentials(request: Request, path: str, answer: Response, vended: Mapping[str, str]) -> Response:

@@ -29,6 +29,11 @@ from lineage_bridge_dagster.operations.doctor.finding import Check, Finding, fai
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.text import did_you_mean, first_few
 
+_log = logging.getLogger(__name__)
+
+#: Receives how many checks are done, of how many, and the names of those still running.
+Progress = Callable[[int, int, Sequence[str]], None]
+
 
 def all_checks() -> list[Check]:
     """Every check; their names are unique."""
@@ -102,12 +107,6 @@ def selected(checks: Iterable[Check], names: Iterable[str]) -> list[Check]:
             hint=f"{did_you_mean(unknown[0], known)}`lineage-bridge doctor --list` shows all of them.",
         )
     return [check for check in every if not wanted or wanted & {check.name, check.area}]
-
-
-_log = logging.getLogger(__name__)
-
-#: Receives how many checks are done, of how many, and the names of those still running.
-Progress = Callable[[int, int, Sequence[str]], None]
 
 
 def _silent(_done: int, _total: int, _running: Sequence[str]) -> None:

@@ -36,6 +36,14 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _NO_OPTIMIZER = "EntityNotFoundException"
 
 
+#: The most tables, one per database, whose parameters are counted.
+_MAX_TABLES = 5
+_WRITTEN = {
+    "set_parameters": ("parameters", "LINEAGE_BRIDGE_PUSH_SET_PARAMETERS"),
+    "set_description": ("the description", "LINEAGE_BRIDGE_PUSH_SET_DESCRIPTION"),
+}
+
+
 def missing(context: Context) -> Iterator[Finding]:
     """The tables that Tableflow has and Glue does not, according to the last discovery."""
     tried = "Compared Tableflow's tables with Glue's."
@@ -170,14 +178,6 @@ def athena_names(context: Context) -> Iterator[Finding]:
 def is_plain(place: GluePlace) -> bool:
     """Whether Athena accepts both names without quotes."""
     return bool(_PLAIN.fullmatch(place.database) and _PLAIN.fullmatch(place.table))
-
-
-#: The most tables, one per database, whose parameters are counted.
-_MAX_TABLES = 5
-_WRITTEN = {
-    "set_parameters": ("parameters", "LINEAGE_BRIDGE_PUSH_SET_PARAMETERS"),
-    "set_description": ("the description", "LINEAGE_BRIDGE_PUSH_SET_DESCRIPTION"),
-}
 
 
 def pushes(context: Context) -> Iterator[Finding]:

@@ -21,6 +21,43 @@ from lineage_bridge_dagster.settings import Settings
 KMS_KEY = "<KMS_KEY_ARN>"
 
 
+ACCOUNT = "<ACCOUNT>"
+REGION = "<REGION>"
+DATABASE = "<DATABASE>"
+BUCKET = "<BUCKET>"
+WAREHOUSE = "<WAREHOUSE_BUCKET>/<PREFIX>"
+TABLE_BUCKET = "<TABLE_BUCKET>"
+NAMESPACE = "<NAMESPACE>"
+RESULTS = "<RESULTS_BUCKET>/<PREFIX>"
+DOMAIN = "<DOMAIN_ID>"
+PRINCIPAL = "<CONFLUENT_ROLE_ARN>"
+EXTERNAL_ID = "<EXTERNAL_ID>"
+IDENTITY = "<IDENTITY_ARN>"
+
+#: Placeholder -> what is missing, and how to set it.
+HOW_TO_SET = {
+    ACCOUNT: "The AWS account is unknown: pass --account, or set LINEAGE_BRIDGE_AWS_CATALOG_ID.",
+    REGION: "The region is unknown: pass --region, or set LINEAGE_BRIDGE_AWS_REGION.",
+    DATABASE: "The databases are unknown: pass --graph lineage_graph.json, or --database for each one.",
+    BUCKET: "The tables' buckets are unknown: pass --graph lineage_graph.json, or --bucket for each one.",
+    WAREHOUSE: "The location of the lineage tables is unknown: set LINEAGE_BRIDGE_CATALOG_WAREHOUSE.",
+    TABLE_BUCKET: "The table bucket is unknown: pass --table-bucket, or set ICEBERG_WAREHOUSE to "
+    "ACCOUNT:s3tablescatalog/BUCKET.",
+    NAMESPACE: "The namespaces of the table bucket are unknown: pass --namespace for each one, or set "
+    "ICEBERG_NAMESPACE.",
+    RESULTS: "The location of Athena's results is unknown: pass --results s3://bucket/prefix.",
+    DOMAIN: "The DataZone domain is unknown: set LINEAGE_BRIDGE_DATAZONE_DOMAIN.",
+    PRINCIPAL: "Confluent's role is unknown: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET and "
+    "pass --environment or --graph, or pass --principal with the iam_role_arn of the provider integration.",
+    IDENTITY: "The identity with this policy is unknown: pass --identity with the ARN of its role or user, "
+    "or set LINEAGE_BRIDGE_AWS_ROLE_ARN, or run it with that identity.",
+    KMS_KEY: "A policy names a KMS key by its ARN, never by an alias: pass --kms-key with the key's ARN.",
+    EXTERNAL_ID: "The external id is unknown: it comes with Confluent's role, or from --external-id.",
+}
+_ACCOUNT_ID = re.compile(r"arn:[^:]*:iam::(\d{12}):")
+_S3_URL = re.compile(r"s3[an]?://([^/]+)(?:/(.*))?")
+
+
 @dataclass(frozen=True, slots=True)
 class CollectorScope:
     """What a collector needs besides the Glue catalog of one region.
@@ -68,44 +105,6 @@ class CollectorScope:
             elif ":alias/" in key:
                 key = KMS_KEY
             yield allow("EncryptCollectorFiles", ("kms:Decrypt", "kms:GenerateDataKey"), [key])
-
-
-ACCOUNT = "<ACCOUNT>"
-REGION = "<REGION>"
-DATABASE = "<DATABASE>"
-BUCKET = "<BUCKET>"
-WAREHOUSE = "<WAREHOUSE_BUCKET>/<PREFIX>"
-TABLE_BUCKET = "<TABLE_BUCKET>"
-NAMESPACE = "<NAMESPACE>"
-RESULTS = "<RESULTS_BUCKET>/<PREFIX>"
-DOMAIN = "<DOMAIN_ID>"
-PRINCIPAL = "<CONFLUENT_ROLE_ARN>"
-EXTERNAL_ID = "<EXTERNAL_ID>"
-IDENTITY = "<IDENTITY_ARN>"
-
-#: Placeholder -> what is missing, and how to set it.
-HOW_TO_SET = {
-    ACCOUNT: "The AWS account is unknown: pass --account, or set LINEAGE_BRIDGE_AWS_CATALOG_ID.",
-    REGION: "The region is unknown: pass --region, or set LINEAGE_BRIDGE_AWS_REGION.",
-    DATABASE: "The databases are unknown: pass --graph lineage_graph.json, or --database for each one.",
-    BUCKET: "The tables' buckets are unknown: pass --graph lineage_graph.json, or --bucket for each one.",
-    WAREHOUSE: "The location of the lineage tables is unknown: set LINEAGE_BRIDGE_CATALOG_WAREHOUSE.",
-    TABLE_BUCKET: "The table bucket is unknown: pass --table-bucket, or set ICEBERG_WAREHOUSE to "
-    "ACCOUNT:s3tablescatalog/BUCKET.",
-    NAMESPACE: "The namespaces of the table bucket are unknown: pass --namespace for each one, or set "
-    "ICEBERG_NAMESPACE.",
-    RESULTS: "The location of Athena's results is unknown: pass --results s3://bucket/prefix.",
-    DOMAIN: "The DataZone domain is unknown: set LINEAGE_BRIDGE_DATAZONE_DOMAIN.",
-    PRINCIPAL: "Confluent's role is unknown: set LINEAGE_BRIDGE_CONFLUENT_CLOUD_API_KEY and ..._SECRET and "
-    "pass --environment or --graph, or pass --principal with the iam_role_arn of the provider integration.",
-    IDENTITY: "The identity with this policy is unknown: pass --identity with the ARN of its role or user, "
-    "or set LINEAGE_BRIDGE_AWS_ROLE_ARN, or run it with that identity.",
-    KMS_KEY: "A policy names a KMS key by its ARN, never by an alias: pass --kms-key with the key's ARN.",
-    EXTERNAL_ID: "The external id is unknown: it comes with Confluent's role, or from --external-id.",
-}
-
-_ACCOUNT_ID = re.compile(r"arn:[^:]*:iam::(\d{12}):")
-_S3_URL = re.compile(r"s3[an]?://([^/]+)(?:/(.*))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,17 @@ from lineage_bridge_dagster.operations.setup.target import CATALOG, Target
 EXTERNAL_ACCESS = "AllowFullTableExternalDataAccess"
 
 
+#: The connection of Glue to S3 Tables, which exists in every account.
+CONNECTION = "aws:s3tables"
+
+#: Lake Formation's permissions for a principal that reads, and those that one that writes needs in addition.
+_READ = {"database": ("DESCRIBE",), "table": ("DESCRIBE", "SELECT")}
+_WRITE = {"database": ("CREATE_TABLE",), "table": ("ALTER", "DELETE", "INSERT")}
+
+#: The version of Lake Formation's cross-account sharing from which it grants to principals of other accounts.
+_DIRECT_GRANTS = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call of an API, named as boto3 and the API name it: `glue`, `CreateCatalog`."""
@@ -68,17 +79,6 @@ def action_from_json(data: Mapping[str, Any]) -> Action:
     if "set" in data:
         return SetExternalAccess(data["account"], bool(data["value"]))
     return Call(data["service"], data["operation"], dict(data["parameters"]))
-
-
-#: The connection of Glue to S3 Tables, which exists in every account.
-CONNECTION = "aws:s3tables"
-
-#: Lake Formation's permissions for a principal that reads, and those that one that writes needs in addition.
-_READ = {"database": ("DESCRIBE",), "table": ("DESCRIBE", "SELECT")}
-_WRITE = {"database": ("CREATE_TABLE",), "table": ("ALTER", "DELETE", "INSERT")}
-
-#: The version of Lake Formation's cross-account sharing from which it grants to principals of other accounts.
-_DIRECT_GRANTS = 3
 
 
 @dataclass(frozen=True, slots=True)
