@@ -11,6 +11,8 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tenacity import (
@@ -21,11 +23,20 @@ from tenacity import (
     wait_random_exponential,
 )
 
+from lineage_bridge_dagster.catalogs.iceberg.own_folders import (
+    INDIRECT,
+    PATHS,
+    OwnFolders,
+    given_paths,
+    is_indirect,
+    normalized,
+)
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
+from lineage_bridge_dagster.catalogs.settings.catalog_properties import CATALOG
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, location, open_table
-from lineage_bridge_dagster.spark.own_files import foreign_files, own_folders, server_places_tables
+from lineage_bridge_dagster.spark.java_table import JavaTable
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -35,6 +46,11 @@ _FOLDERS = ("data", "metadata")
 
 #: Times that a compaction is tried while a writer keeps changing the same files.
 _ATTEMPTS = 4
+
+#: The metadata tables that list the files of all snapshots, and the column with their paths.
+_LISTS = {"all_files": "file_path", "all_manifests": "path", "snapshots": "manifest_list"}
+#: How a catalog has properties for all of its tables (`CatalogProperties`).
+_OF_TABLES = ("table-default.", "table-override.")
 
 _log = logging.getLogger(__name__)
 
@@ -106,9 +122,9 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
     """
     if current_snapshot(spark, name) is None:
         return Upkeep()
-    own, at = own_folders(spark, name, limits.location, limits.paths), location(spark, name)
+    own, at = _own_folders(spark, name, limits.location, limits.paths), location(spark, name)
     is_own = own.has_location(at)
-    if not is_own and not server_places_tables(spark, name.catalog):
+    if not is_own and not _server_places_tables(spark, name.catalog):
         raise ForeignFilesError(
             f"{name} is at {at}, where our own configuration does not place it. Nothing was changed: "
             "the files there may be another table's.",
@@ -163,7 +179,7 @@ def _expire(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
 
 def _refuse_foreign_files(spark: SparkSession, name: TableName, folders: Sequence[str]) -> None:
     """Refuse a table whose snapshots list files of other folders: to expire them may remove these files."""
-    if found := foreign_files(spark, name, folders):
+    if found := _foreign_files(spark, name, folders):
         raise ForeignFilesError(
             f"{name} lists {found[0]}, which is in none of its own folders: {', '.join(folders)}. "
             "No snapshot was expired: that may remove another table's files.",
@@ -220,3 +236,59 @@ def _literal(value: object) -> str:
 
 def _count(rows: list[Row], column: str) -> int:
     return int(rows[0][column] or 0) if rows else 0
+
+
+def _own_folders(spark: SparkSession, name: TableName, location: str, paths: Sequence[str]) -> OwnFolders:
+    """The folders in which a table's files belong, by the catalog's configuration in the session.
+
+    Args:
+        spark: the session.
+        name: the table, which exists.
+        location: that our own configuration names for it; empty if it names none.
+        paths: folders that it names for files of the table.
+    """
+
+    def configured(key: str) -> str:
+        return str(spark.conf.get(f"{CATALOG}{name.catalog}.{key}", "") or "")
+
+    of_tables = ({path: configured(prefix + path) for path in PATHS} for prefix in _OF_TABLES)
+    described = spark.sql(f"DESCRIBE NAMESPACE EXTENDED {quoted(name.catalog, name.database)}").collect()
+    table = open_table(spark, name)
+    return OwnFolders(
+        name.database,
+        name.table,
+        location=location,
+        paths=(*paths, *chain.from_iterable(map(given_paths, of_tables))),
+        warehouse=configured("warehouse"),
+        namespace=next((str(row.info_value) for row in described if row.info_name == "Location"), ""),
+        uuid=table.uuid if isinstance(table, JavaTable) else "",
+    )
+
+
+def _server_places_tables(spark: SparkSession, catalog: str) -> bool:
+    """Whether a catalog's server decides where its tables are, and who may move them."""
+    return spark.conf.get(f"{CATALOG}{catalog}.type", "") == "rest"
+
+
+def _foreign_files(spark: SparkSession, name: TableName, folders: Sequence[str]) -> list[str]:
+    """Some of the files that a table's metadata lists outside of folders.
+
+    Args:
+        spark: the session.
+        name: the table.
+        folders: normalized, each with a final slash.
+    """
+    from pyspark.sql import functions as F
+
+    parts = (spark.table(f"{name.sql}.{list_}").select(F.col(path)) for list_, path in _LISTS.items())
+    path = F.col("path")
+    plain = F.regexp_replace(F.regexp_replace(path, r"^(?i:s3[an]?)://", "s3://"), r"^(?i:file):(//)?/", "/")
+    outside = reduce(lambda found, folder: found & ~plain.startswith(folder), folders, F.lit(True))
+    listed = reduce(lambda one, other: one.union(other), parts).toDF("path").where(path.isNotNull())
+    found = [str(row.path) for row in listed.where(outside | path.rlike(INDIRECT)).limit(1).collect()]
+    table = open_table(spark, name)
+    # No metadata table lists the files of statistics, so they are out of reach without a JVM.
+    statistics = table.statistics() if isinstance(table, JavaTable) else []
+    return found + [
+        each for each in statistics if not normalized(each).startswith(tuple(folders)) or is_indirect(each)
+    ]

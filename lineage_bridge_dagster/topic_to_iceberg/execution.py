@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from dagster import (
     AssetCheckKey,
     AssetExecutionContext,
+    AssetKey,
     AssetMaterialization,
     AssetObservation,
+    DagsterRunStatus,
     EventLogRecord,
     Failure,
     MaterializeResult,
+    RunsFilter,
 )
 
 from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
@@ -24,7 +27,6 @@ from lineage_bridge_dagster.dagster_internals.runs import DagsterExecutionInterr
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.text import plural
 from lineage_bridge_dagster.topic_to_iceberg.checks import DESCRIPTIONS, outcomes
-from lineage_bridge_dagster.topic_to_iceberg.concurrent_runs import refuse_concurrent_runs
 from lineage_bridge_dagster.topic_to_iceberg.facts import LoadFacts, load_metadata
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.key_watch import KeyWatch
@@ -39,6 +41,7 @@ CONTINUOUS = keys.tag_key("load_continuously")
 
 #: Seconds that the batches of an ending run have; what they did not commit, the next run does.
 _GRACE_SECONDS = 20.0
+_ACTIVE = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 #: Observations of a table to look back at.
 _OBSERVATIONS = 10
 
@@ -52,7 +55,7 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
     if not selected:
         yield from _check_results(instance, context, _last_facts(instance, context))
         return
-    refuse_concurrent_runs(context, [instance.key_of[load.topic] for load in selected])
+    _refuse_concurrent_runs(context, [instance.key_of[load.topic] for load in selected])
     continuous = CONTINUOUS in context.run.tags
     settings = instance.run
     with readable_failures(), counting(RequestCounts()) as counts:
@@ -89,6 +92,29 @@ def load(instance: LoadInstance, context: AssetExecutionContext) -> Iterator[Any
     yield from _check_results(instance, context, events.facts)
     if failed := [report for report in events.last.values() if report.error is not None]:
         raise _failure(failed, len(selected))
+
+
+def _refuse_concurrent_runs(context: AssetExecutionContext, selected: Collection[AssetKey]) -> None:
+    """Check that no run that began earlier is loading one of these assets, before this one starts Spark.
+
+    The commits refuse a second writer, too; this says so earlier, and names the run.
+
+    Raises:
+        Failure: one is; it names the run.
+    """
+    records = context.instance.get_run_records(RunsFilter(statuses=_ACTIVE))
+    own = next((record for record in records if record.dagster_run.run_id == context.run.run_id), None)
+    for record in records:
+        run = record.dagster_run
+        if run.run_id == context.run.run_id or (own and record.storage_id > own.storage_id):
+            continue
+        shared = sorted(set(selected) & set(run.asset_selection or ()))
+        if shared:
+            raise Failure(
+                description=f"Run {run.run_id} is loading {shared[0].to_user_string()} already.\n"
+                "  -> Let it end, or terminate it. If its process is gone, mark it as canceled in the UI.",
+                allow_retries=False,
+            )
 
 
 class _Events:

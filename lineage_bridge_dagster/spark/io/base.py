@@ -227,8 +227,7 @@ class TableIOManager(ConfigurableIOManager):
 
 
 def _write_rows(request: WriteRequest, obj: Any, kind: FrameKind) -> tuple[dict[str, Any], Exception | None]:
-    from lineage_bridge_dagster.spark.io.arrow.output import arrow_output_metadata
-    from lineage_bridge_dagster.spark.io.arrow.write import write_rows
+    from lineage_bridge_dagster.spark.io.arrow.write import arrow_output_metadata, write_rows
 
     written = write_rows(request, obj, kind)
     try:

@@ -50,14 +50,16 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.offsets import Batch, Topic
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import MovedError, StagedTable, writer_session
 from lineage_bridge_dagster.topic_to_iceberg.loading.table_rows import (
     all_become_rows,
+    append,
     counted,
     judged,
     measured,
+    merge,
     required_keys,
     table_rows,
     tallied,
+    unavailable,
 )
-from lineage_bridge_dagster.topic_to_iceberg.loading.writes import append, merge, unavailable
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
