@@ -58,7 +58,7 @@ def test_wheel_contains_the_typed_package_and_its_data_files_but_no_tests(
 ) -> None:
     names = zipfile.ZipFile(environment.wheel).namelist()
     package = {name.removeprefix("lineage_bridge_dagster/") for name in names}
-    java = {"sql/flink/FlinkTrees.java", "spark/decoding/JsonRecords.java"}
+    java = {"sql/flink/FlinkTrees.java", "spark/decoding/JsonRecords.java", "spark/decoding/JsonShape.java"}
     assert {"py.typed", "jars/ivy.xml", "jars/checksums.txt"} | java <= package
     files = {"dagster.yaml", "workspace.yaml", "deploy/dagster.yaml", "deploy/workspace.yaml"}
     assert {f"templates/{name}" for name in files} <= package

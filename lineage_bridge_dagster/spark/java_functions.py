@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import zipfile
+from collections.abc import Sequence
 from contextlib import closing
 from functools import cache
 from importlib import resources
@@ -26,17 +27,18 @@ if TYPE_CHECKING:
 _COMPILER = "org.codehaus.janino.SimpleCompiler"
 
 _lock = threading.Lock()
-#: The sessions' contexts, and the Connect sessions, that have a jar.
-_have_jar: WeakSet[Any] = WeakSet()
+#: The sessions' contexts, and the Connect sessions, that have the jar of a catalog, by its name.
+_have_jar: dict[str, WeakSet[Any]] = {}
 
 
-def function_catalog(spark: SparkSession, package: str, name: str) -> str:
+def function_catalog(spark: SparkSession, package: str, *names: str) -> str:
     """Give a session a catalog of functions.
 
     Args:
         spark: the session.
-        package: where the source is.
-        name: of the class, which is in the Java package `lineage`.
+        package: where the sources are.
+        names: of the classes, which are in the Java package `lineage`, each after those that it uses. The
+            last one is the catalog.
 
     Returns:
         The name of the catalog.
@@ -47,17 +49,17 @@ def function_catalog(spark: SparkSession, package: str, name: str) -> str:
     is_classic = classic.is_classic(spark)
     target: Any = classic.context(spark) if is_classic else spark
     with _lock:
-        if target not in _have_jar:
-            jar = str(_jar(package, name, spark if is_classic else None))
+        if target not in (have_jar := _have_jar.setdefault(names[-1], WeakSet())):
+            jar = str(_jar(package, names, spark if is_classic else None))
             if is_classic:
                 classic.add_jar(spark, jar)
             else:
                 target.addArtifacts(jar)
-            _have_jar.add(target)
+            have_jar.add(target)
     if is_classic:
         classic.see_added_jars(spark)
-    catalog = f"lineage_{name.lower()}"
-    spark.conf.set(f"spark.sql.catalog.{catalog}", f"lineage.{name}")
+    catalog = f"lineage_{names[-1].lower()}"
+    spark.conf.set(f"spark.sql.catalog.{catalog}", f"lineage.{names[-1]}")
     return catalog
 
 
@@ -66,24 +68,33 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="lineage-bridge-java-")
 
 
-def _jar(package: str, name: str, spark: SparkSession | None) -> Path:
-    """The jar of a class, which lasts as long as this process."""
-    file = Path(_folder().name) / f"{name}.jar"
+def _jar(package: str, names: Sequence[str], spark: SparkSession | None) -> Path:
+    """The jar of a catalog's classes, which lasts as long as this process."""
+    file = Path(_folder().name) / f"{names[-1]}.jar"
     if file.exists():
         return file
-    source = resources.files(package).joinpath(f"{name}.java").read_text("utf-8")
+    sources = [resources.files(package).joinpath(f"{name}.java").read_text("utf-8") for name in names]
     if spark is not None:
-        classes = _compiled(classic.java_class(spark, _COMPILER)(), source)
+        classes = _compiled(classic.java_class(spark, _COMPILER), sources)
     else:
         (py4j,) = jars.pyspark_jars("py4j")
         with closing(JvmGateway("Java's compiler", jars.java(), [py4j.parent / "*"])) as gateway:
-            classes = _compiled(gateway.jvm.org.codehaus.janino.SimpleCompiler(), source)
+            classes = _compiled(gateway.jvm.org.codehaus.janino.SimpleCompiler, sources)
     with zipfile.ZipFile(file, "w") as found:
         for each, code in classes.items():
             found.writestr(f"{each.replace('.', '/')}.class", code)
     return file
 
 
-def _compiled(compiler: Any, source: str) -> dict[str, bytes]:
-    compiler.cook(source)
-    return dict(compiler.getBytecodes())
+def _compiled(new_compiler: Any, sources: Sequence[str]) -> dict[str, bytes]:
+    """The code of classes by their names, of sources each of which can use those before it."""
+    found: dict[str, bytes] = {}
+    loader = None
+    for source in sources:
+        compiler = new_compiler()
+        if loader is not None:
+            compiler.setParentClassLoader(loader)
+        compiler.cook(source)
+        loader = compiler.getClassLoader()
+        found |= compiler.getBytecodes()
+    return found

@@ -69,7 +69,7 @@ class JsonFormat(Format):
 
     def prepare(self, spark: SparkSession) -> None:
         """Give the session the class that reads."""
-        self._catalog = function_catalog(spark, __package__, "JsonRecords")
+        self._catalog = function_catalog(spark, __package__, "JsonDocument", "JsonShape", "JsonRecords")
 
     def shape(self, schema: RegisteredSchema) -> JsonNode:
         """What the schema says of a value."""
