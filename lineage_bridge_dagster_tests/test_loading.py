@@ -154,6 +154,17 @@ def test_an_unreadable_state_is_replaced_by_a_new_discovery(
     assert load().resolve_asset_graph().get_all_asset_keys()
 
 
+def test_definitions_that_may_be_too_large_for_a_message_tell_what_to_set(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    StateStore.of(instance, KEY).store(world().discovery())
+    load()
+    assert "DAGSTER_GRPC" not in caplog.text
+    monkeypatch.setenv("DAGSTER_GRPC_MAX_SEND_BYTES", "10000")
+    load()
+    assert "set DAGSTER_GRPC_MAX_SEND_BYTES and DAGSTER_GRPC_MAX_RX_BYTES to 1000000000" in caplog.text
+
+
 def _fail(*_args: object) -> None:
     raise ConnectionError("Could not connect to the bucket")
 
