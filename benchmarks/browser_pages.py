@@ -78,8 +78,8 @@ def _lineage(dagster: DagsterPages) -> None:
 
 
 def _catalog(dagster: DagsterPages) -> None:
-    dagster.open_list('kind:"glue"')
-    expect(dagster.page.get_by_text(re.compile(r"^orders\.")).first).to_be_visible()
+    dagster.open_list('kind:"aws"')
+    expect(dagster.page.get_by_text(re.compile(r"^Iceberg table orders\.")).first).to_be_visible()
 
 
 _VIEWS = (
