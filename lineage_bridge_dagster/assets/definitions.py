@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from datetime import timedelta
 
 from dagster import AssetsDefinition, AssetSpec, FreshnessPolicy
@@ -17,12 +16,10 @@ from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.tables import table_assets
 from lineage_bridge_dagster.assets.topics import topic_assets
+from lineage_bridge_dagster.dagster_internals.definitions import message_limit
 
 _log = logging.getLogger(__name__)
 
-#: Variables of Dagster: the largest message, in bytes, that a process sends and takes.
-_SENT, _TAKEN = "DAGSTER_GRPC_MAX_SEND_BYTES", "DAGSTER_GRPC_MAX_RX_BYTES"
-_DEFAULT_BYTES = 100_000_000
 #: What an asset takes of the one message with all definitions: 302 MB of 51,000 assets, with twelve columns.
 _BYTES_OF_ASSET = 6_000
 
@@ -68,14 +65,12 @@ def asset_definitions(
 def _warn_of_size(inventory: Inventory) -> None:
     """Say what to set where the webserver and the daemon may not get the definitions of so many assets."""
     count = len(inventory.materializable) + len(inventory.external)
-    limit = int(os.environ.get(_SENT) or _DEFAULT_BYTES)
+    limit = message_limit()
     if count * _BYTES_OF_ASSET > limit:
         _log.warning(
             "The definitions of %s assets may be larger than the %s MB that Dagster's processes exchange at "
-            "most. If the code location fails with RESOURCE_EXHAUSTED, set %s and %s to 1000000000 for the "
-            "code server, the webserver and the daemon.",
+            "most. If the code location fails with RESOURCE_EXHAUSTED, set DAGSTER_GRPC_MAX_SEND_BYTES and "
+            "DAGSTER_GRPC_MAX_RX_BYTES to 1000000000 for the code server, the webserver and the daemon.",
             f"{count:,}",
             f"{limit // 1_000_000:,}",
-            _SENT,
-            _TAKEN,
         )

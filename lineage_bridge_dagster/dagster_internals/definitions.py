@@ -92,6 +92,14 @@ def code_server(origin: Any) -> CodeServer | None:
     return create() if create else None
 
 
+def message_limit() -> int:
+    """The bytes of the largest message that this process sends to the webserver and the daemon."""
+    # Imported here: a code server has it anyway.
+    from dagster._grpc.utils import max_send_bytes
+
+    return max_send_bytes()
+
+
 def assets_beside(step_context: Any) -> Iterator[tuple[AssetKey, Mapping[str, Any]]]:
     """Each asset, with its definition's metadata, of the code location that a step belongs to.
 

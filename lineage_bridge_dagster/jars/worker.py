@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError
 
 from lineage_bridge_dagster.jars.fetch import pyspark_jars
 from lineage_bridge_dagster.jars.gateway import JvmDied, JvmGateway
+from lineage_bridge_dagster.jars.janino import compilers
 from lineage_bridge_dagster.jars.jvm import java
 
 _BASE = (__package__, "TextWorker.java")
@@ -107,13 +108,9 @@ class WorkerProcess:
 
     def _compile(self, program: JvmProgram) -> Any:
         jvm = self._gateway.jvm
-        loader: Any = None
-        for package, source in (_BASE, *((program.package, source) for source in program.sources)):
-            compiler = jvm.org.codehaus.janino.SimpleCompiler()
-            if loader is not None:
-                compiler.setParentClassLoader(loader)
-            compiler.cook(resources.files(package).joinpath(source).read_text("utf-8"))
-            loader = compiler.getClassLoader()
+        files = (_BASE, *((program.package, source) for source in program.sources))
+        sources = (resources.files(package).joinpath(file).read_text("utf-8") for package, file in files)
+        loader = compilers(jvm.org.codehaus.janino.SimpleCompiler, sources)[-1].getClassLoader()
         no_types = self._gateway.array(jvm.java.lang.Class)
         no_values = self._gateway.array(jvm.java.lang.Object)
         name = f"lineage.{program.sources[-1].removesuffix('.java')}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import cache
 from importlib import resources
@@ -19,6 +19,7 @@ from weakref import WeakSet
 
 from lineage_bridge_dagster import jars
 from lineage_bridge_dagster.jars.gateway import JvmGateway
+from lineage_bridge_dagster.jars.janino import compilers
 from lineage_bridge_dagster.spark import classic
 
 if TYPE_CHECKING:
@@ -75,26 +76,16 @@ def _jar(package: str, names: Sequence[str], spark: SparkSession | None) -> Path
         return file
     sources = [resources.files(package).joinpath(f"{name}.java").read_text("utf-8") for name in names]
     if spark is not None:
-        classes = _compiled(classic.java_class(spark, _COMPILER), sources)
+        _write(file, compilers(classic.java_class(spark, _COMPILER), sources))
     else:
         (py4j,) = jars.pyspark_jars("py4j")
         with closing(JvmGateway("Java's compiler", jars.java(), [py4j.parent / "*"])) as gateway:
-            classes = _compiled(gateway.jvm.org.codehaus.janino.SimpleCompiler, sources)
-    with zipfile.ZipFile(file, "w") as found:
-        for each, code in classes.items():
-            found.writestr(f"{each.replace('.', '/')}.class", code)
+            _write(file, compilers(gateway.jvm.org.codehaus.janino.SimpleCompiler, sources))
     return file
 
 
-def _compiled(new_compiler: Any, sources: Sequence[str]) -> dict[str, bytes]:
-    """The code of classes by their names, of sources each of which can use those before it."""
-    found: dict[str, bytes] = {}
-    loader = None
-    for source in sources:
-        compiler = new_compiler()
-        if loader is not None:
-            compiler.setParentClassLoader(loader)
-        compiler.cook(source)
-        loader = compiler.getClassLoader()
-        found |= compiler.getBytecodes()
-    return found
+def _write(jar: Path, compiled: Iterable[Any]) -> None:
+    with zipfile.ZipFile(jar, "w") as found:
+        for compiler in compiled:
+            for name, code in compiler.getBytecodes().items():
+                found.writestr(f"{name.replace('.', '/')}.class", code)

@@ -102,7 +102,7 @@ class JsonFormat(Format):
 
 
 def plan_of(node: JsonNode, path: str = "") -> dict[str, Any]:
-    """What `JsonRecords.java` reads a value by.
+    """What `JsonShape.java` reads a value by.
 
     Args:
         node: what the schema says of it.

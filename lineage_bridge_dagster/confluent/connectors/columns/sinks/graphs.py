@@ -1,8 +1,8 @@
 """Properties of Neo4j's nodes and relationships, by label or type.
 
 Sources: `PatternParser.g4`, `PatternEventTransformer` and `CypherEventTransformer` of
-neo4j/neo4j-kafka-connector. The older connector has the same strategies under other keys. Of a Cypher
-statement, only what is written out is told: properties in the patterns of `CREATE` and `MERGE`, and in
+neo4j/neo4j-kafka-connector. The older connector has the same strategies under other keys. A Cypher
+statement tells only the properties that it spells out, in the patterns of `CREATE` and `MERGE` and in
 `SET`. Where a whole map is set (`SET n += event`), its fields are the properties if a schema names them. A
 pattern is `(:User{!id, name, city: address.city})-[:BOUGHT{price}]->(:Product{!sku})`, or in short
 `User{!id} BOUGHT{price} Product{!sku}`.
