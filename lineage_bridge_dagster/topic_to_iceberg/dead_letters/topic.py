@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -41,23 +40,6 @@ _DEFAULT_LIMIT = 1_048_588
 _PROPAGATION_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Creation:
-    """How a dead letter topic that does not exist is created.
-
-    Attributes:
-        allowed: whether it is.
-        partitions: their number; -1 for the brokers' default.
-        replication: copies of each; -1 for the brokers' default.
-        retention_ms: how long letters stay; -1 for ever, so that none is lost before somebody looks.
-    """
-
-    allowed: bool = True
-    partitions: int = -1
-    replication: int = -1
-    retention_ms: int = -1
-
-
 class DeadLetterTopic:
     """Writes dead letters to a topic of their cluster, in the format of `headers`.
 
@@ -69,7 +51,6 @@ class DeadLetterTopic:
         source: the topic whose letters it gets: a letter must have room where its record had.
         bootstrap: how to connect to the brokers of both.
         origin: the table that rejects the records.
-        creation: how the topic is created if it does not exist.
         timeout_seconds: after which a letter that is not acknowledged has failed.
         open_producer: replaces confluent-kafka's producer; gets further options.
         admin: replaces confluent-kafka's admin client.
@@ -83,7 +64,6 @@ class DeadLetterTopic:
         bootstrap: Bootstrap,
         origin: LetterOrigin,
         *,
-        creation: Creation | None = None,
         timeout_seconds: float = 60.0,
         open_producer: Callable[[Mapping[str, Any]], Producer] | None = None,
         admin: AdminClient | None = None,
@@ -93,7 +73,6 @@ class DeadLetterTopic:
         self._source = source
         self._bootstrap = bootstrap
         self._origin = origin
-        self._creation = creation or Creation()
         self._timeout = timeout_seconds
         self._open = open_producer or partial(producer, bootstrap, timeout_seconds)
         self._given_admin = admin
@@ -233,14 +212,8 @@ class DeadLetterTopic:
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
-        if not self._creation.allowed:
-            raise self._failure("does not exist, and is not to be created", self._command(source_limit))
-        topic = NewTopic(
-            self.name,
-            num_partitions=self._creation.partitions,
-            replication_factor=self._creation.replication,
-            config=self._creation_configs(source_limit),
-        )
+        # As many partitions and replicas as the brokers' own defaults.
+        topic = NewTopic(self.name, -1, -1, config=_creation_configs(source_limit))
         try:
             admin.create_topics([topic], operation_timeout=self._timeout)[self.name].result(self._timeout)
         except KafkaException as error:
@@ -250,15 +223,8 @@ class DeadLetterTopic:
         else:
             log.info("Created the topic %s for dead letters", self.name)
 
-    def _creation_configs(self, source_limit: int) -> dict[str, str]:
-        return {
-            "cleanup.policy": "delete",
-            "retention.ms": str(self._creation.retention_ms),
-            "max.message.bytes": str(source_limit + ROOM),
-        }
-
     def _command(self, source_limit: int) -> str:
-        configs = " ".join(f"--config {k}={v}" for k, v in self._creation_configs(source_limit).items())
+        configs = " ".join(f"--config {k}={v}" for k, v in _creation_configs(source_limit).items())
         return (
             f"Create it: kafka-topics --bootstrap-server {self._bootstrap.servers} --create "
             f"--topic {self.name} {configs}"
@@ -269,6 +235,15 @@ class DeadLetterTopic:
             f"The topic {self.name} for dead letters of topic {self._source} ({self._origin.table}) {what}.",
             hint=hint,
         )
+
+
+def _creation_configs(source_limit: int) -> dict[str, str]:
+    """Letters stay for ever, so that none is lost before somebody looks."""
+    return {
+        "cleanup.policy": "delete",
+        "retention.ms": "-1",
+        "max.message.bytes": str(source_limit + ROOM),
+    }
 
 
 def _text(error: Exception) -> str:

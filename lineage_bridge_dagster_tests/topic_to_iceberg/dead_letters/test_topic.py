@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import DeadLetterError
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin, stored_letter
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import ROOM, Creation, DeadLetterTopic
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import ROOM, DeadLetterTopic
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.kafka_doubles import FakeAdmin, FakeProducer
 from lineage_bridge_dagster_tests.topic_to_iceberg.dead_letters.letters import AT, letter
 
@@ -111,15 +111,6 @@ class TestPreparing:
             "max.message.bytes": str(10485760 + ROOM),
         }
 
-    def test_creation_is_as_configured(self) -> None:
-        admin = FakeAdmin({"orders.v1": {}})
-        queue(
-            FakeProducer(), admin, creation=Creation(partitions=3, replication=2, retention_ms=1000)
-        ).prepare()
-        [created] = admin.created
-        assert (created.num_partitions, created.replication_factor) == (3, 2)
-        assert admin.topics["errors"]["retention.ms"] == "1000"
-
     def test_new_topic_is_waited_for_until_the_broker_that_is_asked_knows_it(self) -> None:
         class Lagging(FakeAdmin):
             unknown = 2
@@ -136,20 +127,11 @@ class TestPreparing:
         assert admin.unknown == 0
         topic.write([letter()])
 
-    @pytest.mark.parametrize(
-        ("creation", "code"),
-        [
-            (Creation(allowed=False), None),
-            (Creation(), KafkaError.TOPIC_AUTHORIZATION_FAILED),
-            (Creation(), KafkaError.POLICY_VIOLATION),
-        ],
-    )
-    def test_topic_that_cannot_be_created_is_an_error_with_the_command(
-        self, creation: Creation, code: int | None
-    ) -> None:
+    @pytest.mark.parametrize("code", [KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.POLICY_VIOLATION])
+    def test_topic_that_cannot_be_created_is_an_error_with_the_command(self, code: int) -> None:
         admin = FakeAdmin({"orders.v1": {}}, create_error=code)
         with pytest.raises(DeadLetterError, match=r"The topic errors .* does not exist") as error:
-            queue(FakeProducer(), admin, creation=creation).prepare()
+            queue(FakeProducer(), admin).prepare()
         assert "kafka-topics --bootstrap-server 127.0.0.1:9092 --create --topic errors" in error.value.hint
         assert "--config retention.ms=-1" in error.value.hint
 
