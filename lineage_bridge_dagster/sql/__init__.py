@@ -3,7 +3,7 @@
 A Flink text takes this route:
 
 1. `flink/parser.py` splits the text into statements (`split.py`), adapts Confluent's dialect (`dialect.py`),
-   runs Flink's own parser (`FlinkTrees.java` and `TreeWriter.java`, in a JVM of `jars/worker.py`) and
+   runs Flink's own parser (`FlinkTrees.java` with `TreeWriter.java`, in a JVM of `jars/worker.py`) and
    collects each statement's tables from its syntax tree (`tree.py`, `tables.py`): a `ParsedText`.
 2. `flink/views.py` replaces views by the tables behind them, `flink/names.py` resolves names to topics.
 3. `columns/derivation.py` derives columns from the same `ParsedText`s: statement by statement

@@ -26,7 +26,7 @@ PROGRAM = JvmProgram(
     name="Flink's SQL parser",
     died_on="the parser's process died on this statement",
     package=__package__,
-    sources=("TreeWriter.java", "FlinkTrees.java"),
+    sources=("TreeNodes.java", "TableWriter.java", "TreeWriter.java", "FlinkTrees.java"),
     # Loaded by flink-sql-parser and Calcite while they parse.
     pyspark_jars=("guava", "slf4j-api", "commons-math3"),
     # As in Flink's planner: literals may contain any character.
