@@ -199,7 +199,9 @@ def test_helm_mounts_keys_as_files_where_they_are_read() -> None:
 
 def test_helm_webserver_listens_where_a_user_without_rights_may() -> None:
     values = _values()
-    assert values["dagsterWebserver"]["service"]["port"] >= 1024
+    port = values["dagsterWebserver"]["service"]["port"]
+    assert port >= 1024
+    assert values["dagsterWebserver"]["readinessProbe"]["httpGet"] == {"path": "/server_info", "port": port}
     assert values["dagsterWebserver"]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
