@@ -48,7 +48,13 @@ def _names() -> str:
 
 
 def _classes(families: Iterable[Family]) -> str:
-    rows = ((family.name, _codes(family.ids), _codes(family.classes)) for family in families)
+    rows = (
+        (
+            family.name,
+            *(_codes(name for name in family.classes if ("." in name) is java) for java in (False, True)),
+        )
+        for family in families
+    )
     return _table(("system", "managed", "self-managed"), sorted(rows))
 
 

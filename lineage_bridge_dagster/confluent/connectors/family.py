@@ -118,8 +118,8 @@ class Family:
 
     Attributes:
         name: Unique among sources and among sinks.
-        ids: Plugin ids of managed connectors.
-        classes: Java classes of self-managed connectors.
+        classes: What `connector.class` may be: plugin ids of managed connectors, and Java classes, which have
+            dots, of self-managed ones.
         source: Reads a source's configuration; None for a sink.
         sink: Reads a sink's configuration; None for a source.
         topics: Numbered keys that name a sink's topics, besides `topics` itself.
@@ -127,8 +127,7 @@ class Family:
     """
 
     name: str
-    ids: tuple[str, ...]
-    classes: tuple[str, ...] = ()
+    classes: tuple[str, ...]
     source: Source | None = None
     sink: Sink | None = None
     topics: tuple[str, ...] = ()
@@ -145,30 +144,29 @@ SOURCES: list[Family] = []
 SINKS: list[Family] = []
 
 
-def source_family(name: str, ids: str, *classes: str, has_dataset: bool = True) -> Callable[[Source], Source]:
+def source_family(name: str, *classes: str, has_dataset: bool = True) -> Callable[[Source], Source]:
     """Declare the family of sources that a reader reads, by decorating or calling it with the reader.
 
     Args:
         name: As in `Family`.
-        ids: Plugin ids of managed connectors, separated by spaces.
-        *classes: Java classes of self-managed connectors.
+        *classes: As in `Family`; several may be one text, separated by spaces.
         has_dataset: As in `Family`.
     """
 
     def declare(reader: Source) -> Source:
-        SOURCES.append(Family(name, tuple(ids.split()), classes, source=reader, has_dataset=has_dataset))
+        SOURCES.append(Family(name, tuple(" ".join(classes).split()), source=reader, has_dataset=has_dataset))
         return reader
 
     return declare
 
 
 def sink_family(
-    name: str, ids: str, *classes: str, topics: tuple[str, ...] = (), has_dataset: bool = True
+    name: str, *classes: str, topics: tuple[str, ...] = (), has_dataset: bool = True
 ) -> Callable[[Sink], Sink]:
     """Declare the family of sinks that a reader reads, as `source_family` does."""
 
     def declare(reader: Sink) -> Sink:
-        SINKS.append(Family(name, tuple(ids.split()), classes, None, reader, topics, has_dataset))
+        SINKS.append(Family(name, tuple(" ".join(classes).split()), None, reader, topics, has_dataset))
         return reader
 
     return declare

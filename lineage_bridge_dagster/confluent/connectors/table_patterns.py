@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches, literal
+from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 
 #: Limits of an expansion: its names, its depth, and the length of an expression.
 _MOST_NAMES, _MOST_DEPTH, _MOST_CHARS = 500, 20, 10_000
@@ -65,6 +65,12 @@ def expand(pattern: str) -> PatternExpansion | None:
     if reader.position < len(text):
         return None
     return PatternExpansion(list(dict.fromkeys(names)), reader.spelled, reader.product)
+
+
+def spelled_names(pattern: str) -> list[str]:
+    r"""The names that an expression spells out (`public\.(orders|users)`); none for any other."""
+    found = expand(pattern)
+    return found.names if found is not None and found.spelled else []
 
 
 def samples(pattern: str) -> list[str]:
@@ -249,26 +255,3 @@ def odd_words(patterns: Iterable[str]) -> Iterator[str]:
             plain = word.replace("\\", "").strip()
             if re.search(r"[^\w.-]", plain):
                 yield plain
-
-
-_PLAIN = r"(?:[\w#-]|\\\.|\.(?![*+?{]))"
-_PLAIN_OR_GROUP = re.compile(rf"({_PLAIN}+)|\((?:\?:)?((?:{_PLAIN}|\|)+)\)")
-#: The most names that an expression is expanded to.
-_MOST = 1000
-_ALTERNATIVES = re.compile(rf"(?:{_PLAIN_OR_GROUP.pattern})++")
-
-
-def alternatives(item: str) -> list[str]:
-    r"""All names that a plain name with groups of plain names matches (`public\.(orders|users)`).
-
-    Empty for any other expression, and for one that matches more than `_MOST` names.
-    """
-    if _ALTERNATIVES.fullmatch(item) is None:
-        return []
-    names = [""]
-    for plain, group in _PLAIN_OR_GROUP.findall(item):
-        choices = group.split("|") if group else [plain]
-        names = [name + literal(choice) for name in names for choice in choices]
-        if len(names) > _MOST:
-            return []
-    return names

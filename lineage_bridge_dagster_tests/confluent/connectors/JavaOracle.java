@@ -21,17 +21,6 @@ public class JavaOracle {
         }
     }
 
-    /** The same with RE2/J. */
-    public String re2(String regex, String replacement, String name) {
-        try {
-            org.apache.hadoop.shaded.com.google.re2j.Matcher matcher =
-                org.apache.hadoop.shaded.com.google.re2j.Pattern.compile(regex).matcher(name);
-            return "=" + (matcher.matches() ? matcher.replaceFirst(replacement) : name);
-        } catch (RuntimeException e) {
-            return "!" + e;
-        }
-    }
-
     /** A time in milliseconds, as TimestampRouter formats it. */
     public String date(String pattern, String time) {
         try {

@@ -13,7 +13,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from lineage_bridge_dagster import jars
 
 _SOURCE = Path(__file__).with_name("JavaOracle.java")
-_JARS = ("py4j", "janino", "commons-compiler", "guava", "hadoop-client-runtime")
+_JARS = ("py4j", "janino", "commons-compiler", "guava")
 
 
 class JavaOracle:
@@ -25,10 +25,6 @@ class JavaOracle:
     def java(self, regex: str, replacement: str, name: str) -> str:
         """What RegexRouter makes of a name."""
         return str(self._remote.java(regex, replacement, name))
-
-    def re2(self, regex: str, replacement: str, name: str) -> str:
-        """What RegexRouter's algorithm makes of a name with RE2/J."""
-        return str(self._remote.re2(regex, replacement, name))
 
     def date(self, pattern: str, milliseconds: int) -> str:
         """A time in UTC, formatted."""

@@ -19,12 +19,11 @@ for _module in iter_modules(__path__):
 
 
 def _folded(name: str) -> str:
-    """One spelling for `S3_SINK`, `S3Sink` and `s3-sink`."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    """A Java class as it is; one spelling for the plugin ids `S3_SINK`, `S3Sink` and `s3-sink`."""
+    return name if "." in name else re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-_BY_ID = {_folded(name): family for family in (*SOURCES, *SINKS) for name in family.ids}
-_BY_CLASS = {name: family for family in (*SOURCES, *SINKS) for name in family.classes}
+_BY_CLASS = {_folded(name): family for family in (*SOURCES, *SINKS) for name in family.classes}
 
 
 def family_of(connector_class: str) -> Family | None:
@@ -33,5 +32,4 @@ def family_of(connector_class: str) -> Family | None:
     A managed connector's class is a short plugin id (`PostgresCdcSourceV2`, `S3_SINK`), a self-managed one's
     is a Java class. Several ids may share one Java class (JDBC, generic HTTP).
     """
-    name = connector_class.strip()
-    return _BY_CLASS.get(name) or (None if "." in name else _BY_ID.get(_folded(name)))
+    return _BY_CLASS.get(_folded(connector_class.strip()))

@@ -119,9 +119,9 @@ def _declare(names: str, dataset: str) -> None:
         java = f"org.apache.camel.kafkaconnector.{package}.Camel{package.capitalize()}{direction}Connector"
         named = keyed(_RULES.get(rule) or getattr(naming, rule), f"camel.kamelet.{name}.", **keys)
         if direction == "Sink":
-            sink_family(f"camel-{name}", "", java)(per_topic(named))
+            sink_family(f"camel-{name}", java)(per_topic(named))
         else:
-            source_family(f"camel-{name}", "", java)(_reader(named))
+            source_family(f"camel-{name}", java)(_reader(named))
 
 
 for _entry in re.split(r"\n(?=\S)", _KAMELETS.strip()):

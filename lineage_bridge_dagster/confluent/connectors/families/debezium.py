@@ -171,7 +171,7 @@ source_family(
     _DBZ + "sqlserver.SqlServerConnector",
     _DBZ + "v2.sqlserver.SqlServerConnectorV2",
 )(debezium(Capture(_mssql, heads=_mssql_databases, database=_dbname)))
-source_family("debezium-oracle", "", _DBZ + "oracle.OracleConnector")(debezium(_ORACLE))
+source_family("debezium-oracle", _DBZ + "oracle.OracleConnector")(debezium(_ORACLE))
 source_family(
     "oracle-xstream",
     "OracleXStreamSource",
@@ -180,19 +180,17 @@ source_family(
 source_family("debezium-mongodb", "MongoDbCdcSource", _DBZ + "mongodb.MongoDbConnector")(
     debezium(_MONGO, "topic.prefix", "mongodb.name")
 )
-source_family("debezium-db2", "", _DBZ + "db2.Db2Connector")(debezium(_DB2))
-source_family("debezium-ibmi", "", _DBZ + "db2as400.As400RpcConnector")(debezium(_DB2_I))
-source_family("debezium-informix", "", _DBZ + "informix.InformixConnector")(debezium(_INFORMIX))
-source_family("debezium-vitess", "", _DBZ + "vitess.VitessConnector")(debezium(_VITESS))
+source_family("debezium-db2", _DBZ + "db2.Db2Connector")(debezium(_DB2))
+source_family("debezium-ibmi", _DBZ + "db2as400.As400RpcConnector")(debezium(_DB2_I))
+source_family("debezium-informix", _DBZ + "informix.InformixConnector")(debezium(_INFORMIX))
+source_family("debezium-vitess", _DBZ + "vitess.VitessConnector")(debezium(_VITESS))
 source_family("debezium-spanner", "SpannerCdcSource", _DBZ + "spanner.SpannerConnector")(
     debezium(_SPANNER, "gcp.spanner.topic.prefix", by_name=True)
 )
-source_family("debezium-cockroachdb", "", _DBZ + "cockroachdb.CockroachDBConnector")(
-    debezium(_postgres("26257"))
-)
+source_family("debezium-cockroachdb", _DBZ + "cockroachdb.CockroachDBConnector")(debezium(_postgres("26257")))
 source_family(
-    "yugabytedb", "", _DBZ + "yugabytedb.YugabyteDBgRPCConnector", _DBZ + "yugabytedb.YugabyteDBConnector"
+    "yugabytedb", _DBZ + "yugabytedb.YugabyteDBgRPCConnector", _DBZ + "yugabytedb.YugabyteDBConnector"
 )(debezium(_postgres("5433")))
 source_family(
-    "debezium-cassandra", "", _DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"
+    "debezium-cassandra", _DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"
 )(debezium(_CASSANDRA, "topic.prefix", "kafka.topic.prefix"))

@@ -83,7 +83,6 @@ _SOURCE_V2 = _containers(_V2, "azure.cosmos.source.database.name")
 
 sink_family(
     "cosmosdb-lenses",
-    "",
     "io.lenses.streamreactor.connect.azure.cosmosdb.sink.CosmosDbSinkConnector",
     *kcql.classes("azure.documentdb.sink.DocumentDbSinkConnector"),
 )(
@@ -211,14 +210,14 @@ def _firebase(reference: str, *child: str) -> str:
     return naming.FIREBASE(host=reference, path=naming.path(rest, *child))
 
 
-@source_family("firebase", "", "io.confluent.connect.firebase.FirebaseSourceConnector")
+@source_family("firebase", "io.confluent.connect.firebase.FirebaseSourceConnector")
 def firebase_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic for each child of the node, which only the database knows."""
     context.warnings.append(f"its topics are named for the children of {_REFERENCE}, which are not known")
     yield WrittenTopic("", _firebase(context.config.get(_REFERENCE)))
 
 
-@sink_family("firebase", "", "io.confluent.connect.firebase.FirebaseSinkConnector")
+@sink_family("firebase", "io.confluent.connect.firebase.FirebaseSinkConnector")
 def firebase_sink(context: SinkContext, topic: str) -> str:
     """A child of the node, named for the topic."""
     return _firebase(context.config.get(_REFERENCE), topic)
@@ -233,7 +232,7 @@ _STREAMS = "streams.kafka.connect."
 _NEO4J_DATABASE = keyed(naming.NEO4J, host="neo4j.uri | neo4j.server.uri", database="neo4j.database = neo4j")
 
 
-@source_family("neo4j", "", _NEO4J + "source.Neo4jConnector", _STREAMS + "source.Neo4jSourceConnector")
+@source_family("neo4j", _NEO4J + "source.Neo4jConnector", _STREAMS + "source.Neo4jSourceConnector")
 def neo4j_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topic of a query, or those of change data capture."""
     config = context.config
@@ -248,10 +247,10 @@ sink_family("neo4j", "Neo4jSink", _NEO4J + "sink.Neo4jConnector", _STREAMS + "si
     per_topic(_NEO4J_DATABASE)
 )
 # The repository of a server, whose URL was called an IRI first.
-sink_family("graphdb", "", "com.ontotext.kafka.GraphDBSinkConnector")(
+sink_family("graphdb", "com.ontotext.kafka.GraphDBSinkConnector")(
     per_topic(keyed(naming.GRAPHDB, "graphdb.server.", host="url | iri", repository="repository"))
 )
-sink_family("arangodb", "", "com.arangodb.kafka.ArangoSinkConnector")(
+sink_family("arangodb", "com.arangodb.kafka.ArangoSinkConnector")(
     per_topic(
         keyed(
             naming.ARANGODB,

@@ -71,7 +71,7 @@ def _file_pulse(config: Config) -> str:
     return next(dataset for kind, dataset in _LISTINGS.items() if kind in listing)(config)
 
 
-@source_family("lenses-ftp", "", *kcql.classes("ftp.source.FtpSourceConnector"))
+@source_family("lenses-ftp", *kcql.classes("ftp.source.FtpSourceConnector"))
 def _lenses_ftp(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics of `path:topic,...`, in two lists: files that grow and files that are replaced."""
     config = context.config
@@ -87,15 +87,14 @@ source_family(
     "SftpSource",
     *(_SFTP_SOURCE.format(kind) for kind in ("Generic", "Csv", "Json", "SchemaLessJson", "Binary", "")),
 )(topic_of(_server(naming.SFTP, "sftp.", "input.path")))
-source_family("ftps", "", "io.confluent.connect.ftps.FtpsSourceConnector")(
+source_family("ftps", "io.confluent.connect.ftps.FtpsSourceConnector")(
     topic_of(_server(naming.FTPS, "ftps.", "ftps.input.path | input.path"))
 )
-source_family("file", "", "FileStreamSource", "FileStreamSourceConnector", f"{_FILE_STREAM}SourceConnector")(
+source_family("file", "FileStreamSource", "FileStreamSourceConnector", f"{_FILE_STREAM}SourceConnector")(
     topic_of(keyed(naming.LOCAL_FILE, file="file"), "topic")
 )
 source_family(
     "spool-dir",
-    "",
     *(
         f"{_SPOOL_DIR}SpoolDir{kind}SourceConnector"
         for kind in ("Csv", "Json", "SchemaLessJson", "LineDelimited", "BinaryFile", "Avro")
@@ -105,7 +104,6 @@ source_family(
 )(topic_of(keyed(naming.LOCAL_FILE, file="input.path"), "topic"))
 source_family(
     "file-pulse",
-    "",
     "io.streamthoughts.kafka.connect.filepulse.source.FilePulseSourceConnector",
     "io.streamthoughts.kafka.connect.filepulse.FilePulseSourceConnector",
 )(topic_of(_file_pulse, "topic"))
@@ -113,10 +111,9 @@ source_family(
 sink_family("sftp", "SftpSink", "io.confluent.connect.sftp.SftpSinkConnector")(
     _server_sink(naming.SFTP, "sftp.", "topics")
 )
-sink_family("ftps", "", "io.confluent.connect.ftps.FtpsSinkConnector")(_server_sink(naming.FTPS, "ftps."))
+sink_family("ftps", "io.confluent.connect.ftps.FtpsSinkConnector")(_server_sink(naming.FTPS, "ftps."))
 sink_family(
     "file",
-    "",
     "org.apache.kafka.connect.file.FileStreamSinkConnector",
     "FileStreamSink",
     "FileStreamSinkConnector",

@@ -85,14 +85,13 @@ def http_sink(context: SinkContext, topic: str) -> str:
     return api_url(config.get("http.api.url", "http.url", "function.url").replace("${topic}", topic))
 
 
-source_family("http-rest", "", "com.tm.kafka.connect.rest.RestSourceConnector")(rest)
+source_family("http-rest", "com.tm.kafka.connect.rest.RestSourceConnector")(rest)
 source_family(
     "http-polled",
-    "",
     "com.github.castorm.kafka.connect.http.HttpSourceConnector",
     "com.github.cjmatta.kafka.connect.sse.ServerSentEventsSourceConnector",
 )(topic_of(_polled))
-source_family("rss", "", "org.kaliy.kafka.connect.rss.RssSourceConnector")(topic_of(feeds))
+source_family("rss", "org.kaliy.kafka.connect.rss.RssSourceConnector")(topic_of(feeds))
 
 
 sink_family(

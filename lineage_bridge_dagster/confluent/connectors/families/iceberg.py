@@ -84,7 +84,6 @@ def _route_value(context: SinkContext, field: str, topic: str) -> str:
 
 @sink_family(
     "iceberg",
-    "",
     "io.tabular.iceberg.connect.IcebergSinkConnector",
     "org.apache.iceberg.connect.IcebergSinkConnector",
 )
@@ -121,7 +120,7 @@ def _accepts(context: SinkContext, name: str, value: str) -> bool:
         return False
 
 
-@sink_family("hudi", "", "org.apache.hudi.connect.HoodieSinkConnector")
+@sink_family("hudi", "org.apache.hudi.connect.HoodieSinkConnector")
 def hudi(context: SinkContext, _topic: str) -> str:
     """The one table, by its folder."""
     return naming.location(context.config.get("hoodie.base.path", "hoodie.datasource.write.base.path"))

@@ -247,7 +247,6 @@ source_family("jdbc-oracle", "OracleDatabaseSource")(jdbc("oracle"))
 source_family("jdbc-db2", "IbmDb2Source")(jdbc("db2"))
 source_family(
     "jdbc",
-    "",
     "io.confluent.connect.jdbc.JdbcSourceConnector",
     "io.aiven.connect.jdbc.JdbcSourceConnector",
     "com.yugabyte.jdbc.JdbcSourceConnector",
@@ -275,7 +274,7 @@ def _jdbc_sink(kind: str = "") -> Sink:
     return sink
 
 
-@sink_family("debezium-jdbc", "", "io.debezium.connector.jdbc.JdbcSinkConnector")
+@sink_family("debezium-jdbc", "io.debezium.connector.jdbc.JdbcSinkConnector")
 def debezium_jdbc_sink(context: SinkContext, topic: str) -> str:
     """A table by Debezium's naming strategy."""
     name = debezium_collection(context, topic)
@@ -306,7 +305,6 @@ sink_family("jdbc-sqlserver", "MicrosoftSqlServerSink")(_jdbc_sink("sqlserver"))
 sink_family("jdbc-oracle", "OracleDatabaseSink")(_jdbc_sink("oracle"))
 sink_family(
     "jdbc",
-    "",
     "io.confluent.connect.jdbc.JdbcSinkConnector",
     "io.aiven.connect.jdbc.JdbcSinkConnector",
     "com.yugabyte.jdbc.JdbcSinkConnector",
@@ -321,7 +319,7 @@ def _hana_table(database: Database | None, name: str) -> str:
     return database.table(*database.folded(name_parts(name))) if database and name else ""
 
 
-@source_family("sap-hana", "", _SAP + "source.hana.HANASourceConnector")
+@source_family("sap-hana", _SAP + "source.hana.HANASourceConnector")
 def hana_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics of `topics`, each with `{topic}.table.name` or `{topic}.query`."""
     config = context.config
@@ -334,7 +332,7 @@ def hana_source(context: SourceContext) -> Iterator[WrittenTopic]:
             yield WrittenTopic(topic, _hana_table(database, config.get(f"{topic}.table.name")))
 
 
-@sink_family("sap-hana", "", _SAP + "sink.hana.HANASinkConnector")
+@sink_family("sap-hana", _SAP + "sink.hana.HANASinkConnector")
 def hana_sink(context: SinkContext, topic: str) -> str:
     """The table of `{topic}.table.name`."""
     config = context.config

@@ -52,7 +52,7 @@ def _is_internal(topic: str) -> bool:
     return topic.startswith((*_INTERNAL, "__", ".")) or topic.endswith(_INTERNAL_ENDS)
 
 
-@source_family("mirror", "", _MIRROR + "MirrorSourceConnector")
+@source_family("mirror", _MIRROR + "MirrorSourceConnector")
 def mirror(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics of `topics`: those named there, and those that exist here and that an expression matches."""
     config = context.config
@@ -93,7 +93,7 @@ def _bookkeeping(*topics: str) -> Callable[[SourceContext], Iterator[WrittenTopi
     return source
 
 
-@source_family("replicator", "", _REPLICATOR + "ReplicatorSourceConnector")
+@source_family("replicator", _REPLICATOR + "ReplicatorSourceConnector")
 def replicator(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics of the whitelist, and those that the expression matches and that exist here, renamed."""
     config = context.config
@@ -119,9 +119,7 @@ def replicator(context: SourceContext) -> Iterator[WrittenTopic]:
             yield named_for(template.replace("${topic}", topic), dataset, listed=topic in named)
 
 
-@source_family(
-    "data-diode", "", "io.confluent.connect.diode.source.DataDiodeSourceConnector", has_dataset=False
-)
+@source_family("data-diode", "io.confluent.connect.diode.source.DataDiodeSourceConnector", has_dataset=False)
 def data_diode(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics under a prefix, sent by a sink over a one-way network link."""
     prefix = context.config.get("kafka.topic.prefix")
@@ -129,12 +127,12 @@ def data_diode(context: SourceContext) -> Iterator[WrittenTopic]:
         yield named_for(prefix + topic)
 
 
-sink_family("data-diode", "", "io.confluent.connect.diode.sink.DataDiodeSinkConnector", has_dataset=False)(
+sink_family("data-diode", "io.confluent.connect.diode.sink.DataDiodeSinkConnector", has_dataset=False)(
     lambda _context, _topic: ""
 )
-source_family("mirror-heartbeat", "", _MIRROR + "MirrorHeartbeatConnector", has_dataset=False)(
+source_family("mirror-heartbeat", _MIRROR + "MirrorHeartbeatConnector", has_dataset=False)(
     _bookkeeping("heartbeats", "{alias}.heartbeats")
 )
-source_family("mirror-checkpoint", "", _MIRROR + "MirrorCheckpointConnector", has_dataset=False)(
+source_family("mirror-checkpoint", _MIRROR + "MirrorCheckpointConnector", has_dataset=False)(
     _bookkeeping("{alias}.checkpoints.internal", "mm2-offset-syncs.{alias}.internal")
 )

@@ -70,7 +70,7 @@ sink_family(
     "io.github.jaredpetersen.kafkaconnectredis.sink.RedisSinkConnector",
     *kcql.classes("redis.sink.RedisSinkConnector"),
 )(per_topic(_database))
-sink_family("redis-community", "", "com.github.jcustenborder.kafka.connect.redis.RedisSinkConnector")(
+sink_family("redis-community", "com.github.jcustenborder.kafka.connect.redis.RedisSinkConnector")(
     per_topic(lambda config: _database(config, default="1"))
 )
 
@@ -107,7 +107,7 @@ def dynamodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
         yield WrittenTopic(name, naming.DYNAMODB(region=_region(item) or region, table=name))
 
 
-@source_family("dynamodb-trustpilot", "", "com.trustpilot.connector.dynamodb.DynamoDBSourceConnector")
+@source_family("dynamodb-trustpilot", "com.trustpilot.connector.dynamodb.DynamoDBSourceConnector")
 def trustpilot_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """The community's source: `{prefix}{topic of the map, else the table}`."""
     config = context.config

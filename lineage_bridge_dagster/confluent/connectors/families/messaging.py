@@ -91,7 +91,7 @@ def _service_bus(namespace: str, entity: str) -> str:
     return naming.SERVICE_BUS(host=f"{namespace}.servicebus.windows.net" if namespace else "", entity=entity)
 
 
-@sink_family("event-bridge", "", "software.amazon.event.kafkaconnector.EventBridgeSinkConnector")
+@sink_family("event-bridge", "software.amazon.event.kafkaconnector.EventBridgeSinkConnector")
 def _event_bridge(context: SinkContext, _topic: str) -> str:
     """The event bus, by its ARN: `arn:aws:events:{region}:{account}:event-bus/{name}`."""
     return context.config.get("aws.eventbridge.eventbus.arn")
@@ -162,7 +162,7 @@ source_family(
     "io.confluent.connect.jms.JmsSourceConnector",
     "io.confluent.connect.weblogic.WeblogicSourceConnector",
 )(topic_of(_JMS))
-source_family("amps", "", "io.confluent.connect.amps.AmpsSourceConnector")(
+source_family("amps", "io.confluent.connect.amps.AmpsSourceConnector")(
     topic_of(keyed(naming.AMPS, "amps.", host="servers", topic="topic"))
 )
 source_family("tibco", "TIBCOSource", "io.confluent.connect.tibco.TibcoSourceConnector")(topic_of(_TIBCO))
@@ -201,16 +201,16 @@ sink_family(
     "io.confluent.connect.jms.TIBCOSinkConnector",
 )(per_topic(_TIBCO))
 sink_family("jms", "JMSSink", "io.confluent.connect.jms.JmsSinkConnector")(per_topic(_JMS))
-sink_family("kinesis", "", "com.amazon.kinesis.kafka.AmazonKinesisSinkConnector")(per_topic(_KINESIS))
-sink_family("sqs", "", "com.nordstrom.kafka.connect.sqs.SqsSinkConnector")(per_topic(_SQS))
-sink_family("pubsub", "", "com.google.pubsub.kafka.sink.CloudPubSubSinkConnector")(per_topic(_pubsub))
-sink_family("pubsub-lite", "", "com.google.pubsublite.kafka.sink.PubSubLiteSinkConnector")(
+sink_family("kinesis", "com.amazon.kinesis.kafka.AmazonKinesisSinkConnector")(per_topic(_KINESIS))
+sink_family("sqs", "com.nordstrom.kafka.connect.sqs.SqsSinkConnector")(per_topic(_SQS))
+sink_family("pubsub", "com.google.pubsub.kafka.sink.CloudPubSubSinkConnector")(per_topic(_pubsub))
+sink_family("pubsub-lite", "com.google.pubsublite.kafka.sink.PubSubLiteSinkConnector")(
     per_topic(keyed(naming.PUBSUB_LITE, "pubsublite.", project="project", topic="topic"))
 )
 sink_family("mqtt", "MqttSink", "io.confluent.connect.mqtt.MqttSinkConnector")(
     named_by_topic(keyed(mqtt_topic, address="mqtt.server.uri", topic="= ${topic}"))
 )
-sink_family("firehose", "", "com.amazon.kinesis.kafka.FirehoseSinkConnector")(
+sink_family("firehose", "com.amazon.kinesis.kafka.FirehoseSinkConnector")(
     per_topic(keyed(naming.FIREHOSE, region="region", stream="deliveryStream"))
 )
 # The exchange; for the default exchange, the queue that the routing key names.
@@ -260,27 +260,27 @@ _LENSES_EVENT_HUBS = keyed(
     hub="= ${topic}",
 )
 
-source_family("lenses-jms", "", *kcql.classes("jms.source.JMSSourceConnector"))(
+source_family("lenses-jms", *kcql.classes("jms.source.JMSSourceConnector"))(
     kcql.source("connect.jms.kcql", _LENSES_JMS)
 )
-source_family("lenses-mqtt", "", *kcql.classes("mqtt.source.MqttSourceConnector"))(
+source_family("lenses-mqtt", *kcql.classes("mqtt.source.MqttSourceConnector"))(
     kcql.source("connect.mqtt.kcql", _LENSES_MQTT)
 )
-source_family("lenses-pubsub", "", *kcql.classes("gcp.pubsub.source.GCPPubSubSourceConnector"))(
+source_family("lenses-pubsub", *kcql.classes("gcp.pubsub.source.GCPPubSubSourceConnector"))(
     kcql.source("connect.pubsub.kcql", _LENSES_PUBSUB)
 )
-source_family("lenses-event-hubs", "", *kcql.classes("azure.eventhubs.source.AzureEventHubsSourceConnector"))(
+source_family("lenses-event-hubs", *kcql.classes("azure.eventhubs.source.AzureEventHubsSourceConnector"))(
     kcql.source("connect.eventhubs.kcql", _LENSES_EVENT_HUBS)
 )
-source_family(
-    "lenses-service-bus", "", *kcql.classes("azure.servicebus.source.AzureServiceBusSourceConnector")
-)(kcql.source("connect.servicebus.kcql", _LENSES_SERVICE_BUS))
-sink_family("lenses-jms", "", *kcql.classes("jms.sink.JMSSinkConnector"))(
+source_family("lenses-service-bus", *kcql.classes("azure.servicebus.source.AzureServiceBusSourceConnector"))(
+    kcql.source("connect.servicebus.kcql", _LENSES_SERVICE_BUS)
+)
+sink_family("lenses-jms", *kcql.classes("jms.sink.JMSSinkConnector"))(
     kcql.sink(_LENSES_JMS, "connect.jms.kcql")
 )
-sink_family("lenses-mqtt", "", *kcql.classes("mqtt.sink.MqttSinkConnector"))(
+sink_family("lenses-mqtt", *kcql.classes("mqtt.sink.MqttSinkConnector"))(
     kcql.sink(_LENSES_MQTT, "connect.mqtt.kcql")
 )
-sink_family("lenses-service-bus", "", *kcql.classes("azure.servicebus.sink.AzureServiceBusSinkConnector"))(
+sink_family("lenses-service-bus", *kcql.classes("azure.servicebus.sink.AzureServiceBusSinkConnector"))(
     kcql.sink(_LENSES_SERVICE_BUS, "connect.servicebus.kcql")
 )

@@ -109,7 +109,6 @@ def mongodb_sink(context: SinkContext, topic: str) -> str:
 
 @sink_family(
     "mongodb-debezium",
-    "",
     "io.debezium.connector.mongodb.MongoDbSinkConnector",
     "io.debezium.connector.mongodb.sink.MongoDbSinkConnector",
 )
@@ -121,7 +120,7 @@ def debezium_sink(context: SinkContext, topic: str) -> str:
     return name and naming.MONGODB(host=host, database=config.get("sink.database"), collection=name)
 
 
-@sink_family("mongodb-community", "", "at.grahsl.kafka.connect.mongodb.MongoDbSinkConnector")
+@sink_family("mongodb-community", "at.grahsl.kafka.connect.mongodb.MongoDbSinkConnector")
 def community_sink(context: SinkContext, topic: str) -> str:
     """The community's sink, whose database is in the URI: hpgrahsl/kafka-connect-mongodb."""
     config = context.config
@@ -131,7 +130,7 @@ def community_sink(context: SinkContext, topic: str) -> str:
     return naming.MONGODB(host=address, database=database, collection=collection)
 
 
-sink_family("mongodb-lenses", "", *kcql.classes("mongodb.sink.MongoSinkConnector"))(
+sink_family("mongodb-lenses", *kcql.classes("mongodb.sink.MongoSinkConnector"))(
     kcql.sink(
         keyed(naming.MONGODB, "connect.mongo.", host="connection", database="db", collection="= ${topic}"),
         "connect.mongo.kcql",

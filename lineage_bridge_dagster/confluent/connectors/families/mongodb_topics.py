@@ -21,7 +21,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
     full_matches,
     literal,
 )
-from lineage_bridge_dagster.confluent.connectors.table_patterns import alternatives
+from lineage_bridge_dagster.confluent.connectors.table_patterns import spelled_names
 
 _FIELDS = ("ns.db", "ns.coll")
 #: Conditions nested deeper than this are not written by people, and not read.
@@ -119,7 +119,7 @@ def _listed(value: Any) -> list[str] | None:
             return [item for item in items if isinstance(item, str)]
         anchored = _ANCHORED.fullmatch(str(value.get("$regex", "")))
         if anchored and not value.get("$options"):
-            return alternatives(anchored[1]) or None
+            return spelled_names(anchored[1]) or None
     return None
 
 
@@ -260,7 +260,7 @@ class MongoTopicNames:
 
     def listed(self, database: str) -> Iterator[tuple[str, str]]:
         """The database and the name of each collection that the map names."""
-        named = [name for pattern, _ in self.patterns for name in alternatives(pattern)]
+        named = [name for pattern, _ in self.patterns for name in spelled_names(pattern)]
         for space in (*self.simple, *named):
             head, _, collection = space.partition(".")
             if collection and database in ("", head):
@@ -269,7 +269,7 @@ class MongoTopicNames:
     def collected(self, database: str) -> Iterator[str]:
         """The topics that the map gives to an unknown number of collections."""
         for pattern, template in self.patterns:
-            named = alternatives(pattern)
+            named = spelled_names(pattern)
             if not named and not _VARIABLE.search(template) and _may_start(pattern, database):
                 yield f"{self.prefix}{template}{self.suffix}"
         if self.wildcard and database not in self.simple:

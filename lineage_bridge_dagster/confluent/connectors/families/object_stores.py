@@ -104,7 +104,6 @@ source_family(
 )(reader(_AZURE_BLOB))
 source_family(
     "hdfs",
-    "",
     "io.confluent.connect.hdfs2.Hdfs2SourceConnector",
     "io.confluent.connect.hdfs3.Hdfs3SourceConnector",
 )(reader(_HDFS))
@@ -116,7 +115,6 @@ sink_family("azure-blob", "AzureBlobSink", "io.confluent.connect.azure.blob.Azur
 )
 sink_family(
     "azure-data-lake-1",
-    "",
     "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1StorageSinkConnector",
     "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1SinkConnector",
 )(writer(_DATA_LAKE_1))
@@ -126,7 +124,7 @@ sink_family(
     "io.confluent.connect.azure.datalake.gen2.AzureDataLakeGen2SinkConnector",
 )(writer(_DATA_LAKE_2))
 sink_family(
-    "hdfs", "", "io.confluent.connect.hdfs.HdfsSinkConnector", "io.confluent.connect.hdfs3.Hdfs3SinkConnector"
+    "hdfs", "io.confluent.connect.hdfs.HdfsSinkConnector", "io.confluent.connect.hdfs3.Hdfs3SinkConnector"
 )(writer(_HDFS))
 sink_family("dataproc", "DataprocSink", "io.confluent.connect.gcp.dataproc.DataprocSinkConnector")(
     writer(_DATAPROC)
@@ -202,30 +200,28 @@ def _lenses_data_lake(config: Config, place: str = "", /) -> str:
     return naming.AZURE_DATA_LAKE(account=account, container=container, path=prefix)
 
 
-source_family("aiven-s3", "", "io.aiven.kafka.connect.s3.source.S3SourceConnector")(_aiven_source(_AIVEN_S3))
-source_family("aiven-azure-blob", "", "io.aiven.kafka.connect.azure.source.AzureBlobSourceConnector")(
+source_family("aiven-s3", "io.aiven.kafka.connect.s3.source.S3SourceConnector")(_aiven_source(_AIVEN_S3))
+source_family("aiven-azure-blob", "io.aiven.kafka.connect.azure.source.AzureBlobSourceConnector")(
     _aiven_source(_AIVEN_BLOB)
 )
-source_family("lenses-s3", "", "io.lenses.streamreactor.connect.aws.s3.source.S3SourceConnector")(
+source_family("lenses-s3", "io.lenses.streamreactor.connect.aws.s3.source.S3SourceConnector")(
     kcql.source("connect.s3.kcql", _lenses_s3)
 )
-source_family(
-    "lenses-gcs", "", "io.lenses.streamreactor.connect.gcp.storage.source.GCPStorageSourceConnector"
-)(kcql.source("connect.gcpstorage.kcql", _lenses_gcs))
-
-sink_family("aiven-s3", "", "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector")(
-    _aiven_sink(_AIVEN_S3)
+source_family("lenses-gcs", "io.lenses.streamreactor.connect.gcp.storage.source.GCPStorageSourceConnector")(
+    kcql.source("connect.gcpstorage.kcql", _lenses_gcs)
 )
-sink_family("aiven-gcs", "", "io.aiven.kafka.connect.gcs.GcsSinkConnector")(_aiven_sink(gcs))
-sink_family("aiven-azure-blob", "", "io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector")(
+
+sink_family("aiven-s3", "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector")(_aiven_sink(_AIVEN_S3))
+sink_family("aiven-gcs", "io.aiven.kafka.connect.gcs.GcsSinkConnector")(_aiven_sink(gcs))
+sink_family("aiven-azure-blob", "io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector")(
     _aiven_sink(_AIVEN_BLOB)
 )
-sink_family("lenses-s3", "", "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector")(
+sink_family("lenses-s3", "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector")(
     kcql.sink(_lenses_s3, "connect.s3.kcql")
 )
-sink_family("lenses-gcs", "", "io.lenses.streamreactor.connect.gcp.storage.sink.GCPStorageSinkConnector")(
+sink_family("lenses-gcs", "io.lenses.streamreactor.connect.gcp.storage.sink.GCPStorageSinkConnector")(
     kcql.sink(_lenses_gcs, "connect.gcpstorage.kcql")
 )
-sink_family("lenses-data-lake", "", "io.lenses.streamreactor.connect.datalake.sink.DatalakeSinkConnector")(
+sink_family("lenses-data-lake", "io.lenses.streamreactor.connect.datalake.sink.DatalakeSinkConnector")(
     kcql.sink(_lenses_data_lake, "connect.datalake.kcql")
 )

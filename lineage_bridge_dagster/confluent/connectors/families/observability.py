@@ -121,7 +121,7 @@ sink_family(
 sink_family(
     "datadog", "DatadogMetricsSink", "io.confluent.connect.datadog.metrics.DatadogMetricsSinkConnector"
 )(per_topic(lambda _config: naming.DATADOG(kind="metrics")))
-sink_family("datadog-logs", "", "com.datadoghq.connect.logs.DatadogLogsSinkConnector")(
+sink_family("datadog-logs", "com.datadoghq.connect.logs.DatadogLogsSinkConnector")(
     per_topic(lambda _config: naming.DATADOG(kind="logs"))
 )
 sink_family(
@@ -130,16 +130,16 @@ sink_family(
     "io.confluent.connect.newrelic.metrics.NewRelicMetricsSinkConnector",
     _NEW_RELIC + "metrics.MetricsSinkConnector",
 )(per_topic(lambda _config: naming.NEW_RELIC(kind="metrics")))
-sink_family("newrelic-events", "", _NEW_RELIC + "events.EventsSinkConnector")(
+sink_family("newrelic-events", _NEW_RELIC + "events.EventsSinkConnector")(
     per_topic(lambda _config: naming.NEW_RELIC(kind="events"))
 )
-sink_family("newrelic-logs", "", _NEW_RELIC + "logs.LogsSinkConnector")(
+sink_family("newrelic-logs", _NEW_RELIC + "logs.LogsSinkConnector")(
     per_topic(lambda _config: naming.NEW_RELIC(kind="logs"))
 )
 sink_family("pagerduty", "PagerDutySink", "io.confluent.connect.pagerduty.PagerDutySinkConnector")(
     per_topic(lambda _config: naming.PAGER_DUTY(kind="incidents"))
 )
-sink_family("appdynamics", "", "io.confluent.connect.appdynamics.metrics.AppDynamicsMetricsSinkConnector")(
+sink_family("appdynamics", "io.confluent.connect.appdynamics.metrics.AppDynamicsMetricsSinkConnector")(
     per_topic(keyed(naming.APP_DYNAMICS, "machine.agent.", host="host", port="port"))
 )
 
@@ -148,12 +148,12 @@ sink_family("appdynamics", "", "io.confluent.connect.appdynamics.metrics.AppDyna
 _GENERATOR = re.compile(r"gen[kv]p?\.([^.]+)\..+")
 
 
-@source_family("syslog", "", "io.confluent.connect.syslog.SyslogSourceConnector", has_dataset=False)
+@source_family("syslog", "io.confluent.connect.syslog.SyslogSourceConnector", has_dataset=False)
 def syslog(context: SourceContext) -> Iterator[WrittenTopic]:
     yield WrittenTopic(context.config.get("topic", "kafka.topic", "topic.prefix", default="syslog"))
 
 
-@source_family("voluble", "", "io.mdrogalis.voluble.VolubleSourceConnector", has_dataset=False)
+@source_family("voluble", "io.mdrogalis.voluble.VolubleSourceConnector", has_dataset=False)
 def voluble(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics of the generators' keys: MichaelDrogalis/voluble."""
     for topic in dict.fromkeys(match[1] for match in context.config.keys_like(_GENERATOR)):
@@ -169,7 +169,6 @@ source_family(
 )(topic_of(lambda _config: []))
 source_family(
     "listener",
-    "",
     "io.confluent.connect.snmp.SnmpTrapSourceConnector",
     "io.confluent.connect.SplunkHttpSourceConnector",
     "io.confluent.connect.splunk.s2s.SplunkS2SSourceConnector",

@@ -71,7 +71,7 @@ def _salesforce_prefixed(context: SourceContext) -> Iterator[WrittenTopic]:
         yield WrittenTopic(f"{prefix}.{name}" if prefix else "", _salesforce(config, name))
 
 
-@source_family("salesforce-aiven", "", "io.aiven.kafka.connect.salesforce.source.SalesforceSourceConnector")
+@source_family("salesforce-aiven", "io.aiven.kafka.connect.salesforce.source.SalesforceSourceConnector")
 def _salesforce_queries(context: SourceContext) -> Iterator[WrittenTopic]:
     """Aiven's source: a query for each object; one topic, or `{topic.prefix}.bulkApi.{object}`."""
     config = context.config

@@ -66,7 +66,6 @@ def engine(rule: Rule, name: Callable[[Config, str], str]) -> Sink:
 
 sink_family(
     "elasticsearch-lenses",
-    "",
     "io.lenses.streamreactor.connect.elastic6.ElasticSinkConnector",
     "io.lenses.streamreactor.connect.elastic7.ElasticSinkConnector",
     "io.lenses.streamreactor.connect.elastic8.Elastic8SinkConnector",
@@ -109,16 +108,15 @@ sink_family(
 )(engine(naming.ELASTICSEARCH, _confluent_name))
 sink_family(
     "opensearch-aiven",
-    "",
     "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector",
     "io.aiven.kafka.connect.opensearch.OpenSearchSinkConnector",
 )(engine(naming.OPENSEARCH, _aiven_name))
-sink_family("opensearch-community", "", "com.dmathieu.kafka.opensearch.OpenSearchSinkConnector")(
+sink_family("opensearch-community", "com.dmathieu.kafka.opensearch.OpenSearchSinkConnector")(
     engine(naming.OPENSEARCH, _confluent_name)
 )
 
 
-@sink_family("qdrant", "", "io.qdrant.kafka.QdrantSinkConnector")
+@sink_family("qdrant", "io.qdrant.kafka.QdrantSinkConnector")
 def qdrant(context: SinkContext, _topic: str) -> str:
     context.warnings.append("Qdrant's collection is in the record (collection_name), and is not known")
     return ""
@@ -127,12 +125,12 @@ def qdrant(context: SinkContext, _topic: str) -> str:
 sink_family("pinecone", "PineconeSink", "io.confluent.connect.pinecone.PineconeSinkConnector")(
     per_topic(keyed(naming.PINECONE, "pinecone.", project="project", index="index"))
 )
-sink_family("milvus", "", "com.milvus.io.kafka.MilvusSinkConnector")(
+sink_family("milvus", "com.milvus.io.kafka.MilvusSinkConnector")(
     per_topic(
         keyed(naming.MILVUS, host="public.endpoint", database="database.name", collection="collection.name")
     )
 )
-sink_family("weaviate", "", "io.weaviate.connector.WeaviateSinkConnector")(
+sink_family("weaviate", "io.weaviate.connector.WeaviateSinkConnector")(
     named_by_topic(
         keyed(naming.WEAVIATE, host="weaviate.connection.url", collection="collection.mapping = ${topic}")
     )

@@ -74,12 +74,12 @@ def influxdb_sink(context: SinkContext, topic: str) -> str:
     return _influxdb(context.config, topic if version_1 else "")
 
 
-sink_family("influxdb-lenses", "", *kcql.classes("influx.InfluxSinkConnector"))(
+sink_family("influxdb-lenses", *kcql.classes("influx.InfluxSinkConnector"))(
     kcql.sink(keyed(naming.INFLUXDB, "connect.influx.", host="url", database="db"), "connect.influx.kcql")
 )
 
 
-@sink_family("questdb", "", "io.questdb.kafka.QuestDBSinkConnector")
+@sink_family("questdb", "io.questdb.kafka.QuestDBSinkConnector")
 def questdb(context: SinkContext, topic: str) -> str:
     config = context.config
     given = _QUESTDB.match(config.get("client.conf.string"))
@@ -90,6 +90,6 @@ def questdb(context: SinkContext, topic: str) -> str:
     return naming.QUESTDB(host=host, default_port=port, table=table)
 
 
-sink_family("prometheus", "", "io.confluent.connect.prometheus.PrometheusMetricsSinkConnector")(
+sink_family("prometheus", "io.confluent.connect.prometheus.PrometheusMetricsSinkConnector")(
     per_topic(keyed(naming.PROMETHEUS, host="prometheus.listener.url = http://localhost:8889"))
 )

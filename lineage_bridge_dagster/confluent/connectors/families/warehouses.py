@@ -130,7 +130,7 @@ def clickhouse(context: SinkContext, topic: str) -> str:
     )
 
 
-@sink_family("singlestore", "", "com.singlestore.kafka.SingleStoreSinkConnector")
+@sink_family("singlestore", "com.singlestore.kafka.SingleStoreSinkConnector")
 def singlestore(context: SinkContext, topic: str) -> str:
     config = context.config
     if field := config.get("singlestore.recordToTable.mappingField"):
@@ -161,7 +161,6 @@ def _mapped(rule: Rule, host: str, database: str, tables: str, port: str = "") -
 
 @sink_family(
     "doris",
-    "",
     "org.apache.doris.kafka.connector.DorisSinkConnector",
     "com.selectdb.kafka.connector.SelectDBSinkConnector",
 )
@@ -189,7 +188,7 @@ _KUDU = keyed(
 )
 
 
-@source_family("kudu", "", "io.confluent.connect.kudu.KuduSourceConnector")
+@source_family("kudu", "io.confluent.connect.kudu.KuduSourceConnector")
 def kudu_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{topic.prefix}{table}`; with `query`, the prefix alone."""
     config, prefix = context.config, context.config.get("topic.prefix")
@@ -204,21 +203,21 @@ def kudu_source(context: SourceContext) -> Iterator[WrittenTopic]:
             yield named_for(prefix + table, _KUDU(config, table), listed=bool(listed))
 
 
-@sink_family("kudu", "", "io.confluent.connect.kudu.KuduSinkConnector")
+@sink_family("kudu", "io.confluent.connect.kudu.KuduSinkConnector")
 def kudu(context: SinkContext, topic: str) -> str:
     return _KUDU(context.config, table_name(context.config, topic))
 
 
-sink_family("starrocks", "", "com.starrocks.connector.kafka.StarRocksSinkConnector")(
+sink_family("starrocks", "com.starrocks.connector.kafka.StarRocksSinkConnector")(
     _mapped(naming.STARROCKS, "starrocks.http.url", "starrocks.database.name", "starrocks.topic2table.map")
 )
-sink_family("vertica", "", "io.confluent.vertica.VerticaSinkConnector")(
+sink_family("vertica", "io.confluent.vertica.VerticaSinkConnector")(
     _formatted(naming.VERTICA, "vertica.", "vertica.database", "public")
 )
-sink_family("netezza", "", "io.confluent.connect.netezza.NetezzaSinkConnector")(
+sink_family("netezza", "io.confluent.connect.netezza.NetezzaSinkConnector")(
     _formatted(naming.NETEZZA, "connection.", "connection.database")
 )
-sink_family("heavyai", "", "io.confluent.connect.omnisci.OmnisciSinkConnector")(
+sink_family("heavyai", "io.confluent.connect.omnisci.OmnisciSinkConnector")(
     _formatted(naming.HEAVY_DB, "connection.", "connection.database")
 )
 
@@ -283,7 +282,7 @@ def bigquery(context: SinkContext, topic: str) -> str:
     return naming.BIGQUERY(project=config.get("project"), dataset=dataset, table=table)
 
 
-sink_family("bigquery-table", "", "com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector")(
+sink_family("bigquery-table", "com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector")(
     per_topic(keyed(naming.BIGQUERY, project="project", dataset="dataset", table="table"))
 )
 

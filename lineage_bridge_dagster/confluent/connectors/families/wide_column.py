@@ -25,7 +25,6 @@ _MAPPING = re.compile(r"topic\.(.+)\.(\w+)\.(\w+)\.mapping", re.DOTALL)
 
 @sink_family(
     "cassandra-datastax",
-    "",
     "com.datastax.oss.kafka.sink.CassandraSinkConnector",
     "com.datastax.kafkaconnector.DseSinkConnector",
     "com.datastax.kafkaconnector.CassandraSinkConnector",
@@ -48,7 +47,7 @@ def _cassandra(host: str, port: str, keyspace: str, table: str) -> str:
     return naming.CASSANDRA(host=host, port=port, keyspace=keyspace, table=table)
 
 
-sink_family("cassandra", "", "io.confluent.connect.cassandra.CassandraSinkConnector")(
+sink_family("cassandra", "io.confluent.connect.cassandra.CassandraSinkConnector")(
     named_by_topic(
         keyed(
             naming.CASSANDRA,
@@ -62,7 +61,7 @@ sink_family("cassandra", "", "io.confluent.connect.cassandra.CassandraSinkConnec
 )
 
 
-@sink_family("scylladb", "", "io.connect.scylladb.ScyllaDbSinkConnector")
+@sink_family("scylladb", "io.connect.scylladb.ScyllaDbSinkConnector")
 def scylla_sink(context: SinkContext, topic: str) -> str:
     """The topic's table: a dot or a hyphen in its name becomes an underscore."""
     config = context.config
@@ -71,7 +70,7 @@ def scylla_sink(context: SinkContext, topic: str) -> str:
     return _cassandra(config.get("scylladb.contact.points"), config.get("scylladb.port"), keyspace, table)
 
 
-@source_family("scylladb", "", "com.scylladb.cdc.debezium.connector.ScyllaConnector")
+@source_family("scylladb", "com.scylladb.cdc.debezium.connector.ScyllaConnector")
 def scylla_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{prefix}.{keyspace}.{table}`, one for each listed table."""
     config = context.config
@@ -100,25 +99,24 @@ _CASSANDRA_LENSES = keyed(
     name="= ${topic}",
 )
 
-source_family("cassandra-lenses", "", *kcql.classes("cassandra.source.CassandraSourceConnector"))(
+source_family("cassandra-lenses", *kcql.classes("cassandra.source.CassandraSourceConnector"))(
     kcql.source("connect.cassandra.kcql", _CASSANDRA_LENSES)
 )
 sink_family(
     "cassandra-lenses",
-    "",
     "io.lenses.streamreactor.connect.cassandra.CassandraSinkConnector",
     *kcql.classes("cassandra.sink.CassandraSinkConnector"),
 )(kcql.sink(_CASSANDRA_LENSES, "connect.cassandra.kcql"))
 
 
-@sink_family("mapr", "", "io.confluent.connect.mapr.db.MapRDbSinkConnector")
+@sink_family("mapr", "io.confluent.connect.mapr.db.MapRDbSinkConnector")
 def mapr(context: SinkContext, topic: str) -> str:
     """A table by its path in MapR's file system, which starts with the cluster's name."""
     return naming.MAPR_DB(table=context.config.get(f"mapr.table.map.{topic}"))
 
 
 # A table, at the first host of the ZooKeeper quorum.
-sink_family("hbase", "", "io.confluent.connect.hbase.HBaseSinkConnector")(
+sink_family("hbase", "io.confluent.connect.hbase.HBaseSinkConnector")(
     named_by_topic(
         keyed(
             naming.HBASE,
@@ -128,6 +126,6 @@ sink_family("hbase", "", "io.confluent.connect.hbase.HBaseSinkConnector")(
         )
     )
 )
-sink_family("gemfire", "", "io.confluent.connect.pivotal.gemfire.PivotalGemfireSinkConnector")(
+sink_family("gemfire", "io.confluent.connect.pivotal.gemfire.PivotalGemfireSinkConnector")(
     per_topic(keyed(naming.GEMFIRE, "gemfire.", host="locator.host", port="locator.port", region="region"))
 )

@@ -1,17 +1,17 @@
 """Regular expressions of connector configurations, evaluated by the JVM that they are meant for.
 
-They are Java's, or RE2/J's in Confluent Cloud's own routers. `jvm.py` runs both libraries, in a small process
-beside this one that starts with the first expression. Each function here asks it at once, but within
-`evaluated`, which takes any number of connectors, their questions reach it in batches.
+`jvm.py` runs it, in a small process beside this one that starts with the first expression. Each function here
+asks it at once, but within `evaluated`, which takes any number of connectors, their questions reach it in
+batches. Expressions of RE2/J, as in Confluent Cloud's own routers, are read as Java's (`of_re2`).
 """
 
 from lineage_bridge_dagster.confluent.connectors.java_regex.groups import (
     BadRegexError,
     SlowRegexError,
-    Syntax,
     capturing_groups,
     is_literal,
     literal,
+    of_re2,
     replacement_parts,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import (
@@ -26,7 +26,6 @@ from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import (
 __all__ = [
     "BadRegexError",
     "SlowRegexError",
-    "Syntax",
     "capturing_groups",
     "check",
     "evaluated",
@@ -35,6 +34,7 @@ __all__ = [
     "is_literal",
     "literal",
     "matched_groups",
+    "of_re2",
     "replace_whole",
     "replacement_parts",
 ]

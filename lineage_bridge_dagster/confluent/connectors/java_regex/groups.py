@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 
 class BadRegexError(ValueError):
@@ -15,35 +14,41 @@ class SlowRegexError(BadRegexError):
     """An expression that runs for too long on a name."""
 
 
-Syntax = Literal["java", "re2"]
-
 #: Quoted text, an escape, and the beginning or the end of a group or of a class.
-_STEP = (
+_STEP = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\.|(?P<open>\[)|(?P<close>\])"
-    r"|\((?:\?P?<(?P<name>[A-Za-z]\w*)>|(?P<plain>(?!\?))|\?)|(?P<end>\))"
+    r"|\((?:\?<(?P<name>[A-Za-z]\w*)>|(?P<plain>(?!\?))|\?)|(?P<end>\))",
+    re.DOTALL,
 )
-#: A whole class of RE2, in which brackets are characters.
-RE2_CLASS = r"\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]"
-_STEPS = {
-    "java": re.compile(_STEP, re.DOTALL),
-    "re2": re.compile(rf"{RE2_CLASS}|{_STEP}", re.DOTALL),
-}
+#: What Java reads in another way than RE2.
+_OTHERWISE = re.compile(r"\[\^?\[|\[:\^?\w+:\]|&&")
 #: With one of these, a group may mean something else on its own.
 _DEPENDENT = re.compile(r"\\[1-9k]|\(\?[a-zA-Z]*[-idmsuxU]")
 _REPLACEMENT = re.compile(r"\\(?P<escaped>.)|\$(?P<number>\d)|\$\{(?P<name>\w+)\}|(?P<open>\$\{)", re.DOTALL)
 
 
-def brackets(pattern: str, syntax: Syntax) -> Iterator[re.Match[str]]:
+def of_re2(pattern: str) -> str:
+    """An expression of RE2/J, as Confluent Cloud's own transforms take, in Java's syntax.
+
+    Raises:
+        BadRegexError: Java would read it in another way.
+    """
+    if _OTHERWISE.search(pattern):
+        raise BadRegexError(f"{pattern[:200]!r}: its classes of characters are those of RE2, not of Java")
+    return pattern.replace("(?P<", "(?<")
+
+
+def _brackets(pattern: str) -> Iterator[re.Match[str]]:
     """The beginnings and ends of groups in an expression."""
     classes = 0
-    for step in _STEPS[syntax].finditer(pattern):
+    for step in _STEP.finditer(pattern):
         if step["open"] or step["close"]:
             classes = max(0, classes + (1 if step["open"] else -1))
         elif not classes and step[0][0] in "()":
             yield step
 
 
-def capturing_groups(pattern: str, syntax: Syntax = "java") -> list[tuple[str, str]]:
+def capturing_groups(pattern: str) -> list[tuple[str, str]]:
     r"""The name (empty without) and the inside of each capturing group of a valid expression.
 
     The first is the whole expression. The inside is `.*` if it might mean something else on its own.
@@ -53,7 +58,7 @@ def capturing_groups(pattern: str, syntax: Syntax = "java") -> list[tuple[str, s
     """
     found = [("", pattern)]
     opened: list[tuple[int, int]] = []
-    for step in brackets(pattern, syntax):
+    for step in _brackets(pattern):
         if step["end"]:
             number, start = opened.pop() if opened else (0, 0)
             if number:
@@ -109,34 +114,3 @@ def is_literal(item: str) -> bool:
 def literal(item: str) -> str:
     """A plain name without its escapes."""
     return item.replace("\\.", ".")
-
-
-_QUANTIFIED_QUOTE = re.compile(r"\\E[*+?{]")
-_CLASS = re.compile(rf"\\\\|{RE2_CLASS}", re.DOTALL)
-_ASSERTION = re.compile(r"[$^]|\\[AzbB]")
-
-
-def for_version_1_1(pattern: str, replacement: str) -> tuple[str, str]:
-    """An expression and its replacement in the syntax of RE2/J 1.1, which Hadoop's client contains.
-
-    That version knows neither `(?<name>...)` nor `${name}`. Where it differs from later ones, such as that of
-    Confluent Cloud's own routers, in what an expression means, the expression is refused.
-
-    Raises:
-        BadRegexError: Versions differ in its meaning, or the replacement names a group that it lacks.
-    """
-    if _QUANTIFIED_QUOTE.search(pattern):
-        raise BadRegexError(
-            f"{pattern[:200]!r}: versions of RE2/J differ in what a quantifier after \\E means"
-        )
-    groups = capturing_groups(pattern, "re2")
-    parts = replacement_parts(replacement, groups)
-    for part in parts:
-        if isinstance(part, int) and part and _ASSERTION.search(_CLASS.sub("", groups[part][1])):
-            # 1.1 keeps what a group captured before an assertion in it failed.
-            raise BadRegexError(f"{replacement!r} names group {part}, whose text versions of RE2/J differ in")
-    named = [step.start() for step in brackets(pattern, "re2") if step[0].startswith("(?<")]
-    for start in reversed(named):
-        pattern = f"{pattern[: start + 2]}P{pattern[start + 2 :]}"
-    texts = (f"${part}" if isinstance(part, int) else re.sub("(?s)(.)", r"\\\1", part) for part in parts)
-    return pattern, "".join(texts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from lineage_bridge_dagster.confluent.connectors.java_regex.groups import Syntax
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.jars.worker import JvmProgram, JvmWorker
 
@@ -20,8 +19,7 @@ _PROGRAM = JvmProgram(
     died_on="evaluating it ends the process",
     package=__package__,
     sources=("Expressions.java",),
-    # Hadoop's client has RE2/J in it.
-    pyspark_jars=("hadoop-client-runtime",),
+    pyspark_jars=(),
     options=("-Xmx256m",),
     milliseconds=20_000,
 )
@@ -36,14 +34,12 @@ class PatternQuery(NamedTuple):
         kind: `matches` and `finds`: the positions of the names that it matches as a whole, or somewhere.
             `replaced`: each name, as RegexRouter changes it. `groups`: for each name the texts of all groups,
             the whole name first; None if it does not match the whole name.
-        syntax: Java's own, or RE2/J's.
         pattern: The expression.
         replacement: For `replaced`.
         names: What to evaluate it on; none to see only whether it is valid.
     """
 
     kind: Kind
-    syntax: Syntax
     pattern: str
     replacement: str
     names: tuple[str, ...]
@@ -124,7 +120,7 @@ def _text(group: Sequence[PatternQuery]) -> str:
     names = group[0].names
     fields = [str(NAME_READS), str(CALL_READS), str(len(names)), *names]
     for query in group:
-        fields += [query.kind, query.syntax, query.pattern, query.replacement]
+        fields += [query.kind, query.pattern, query.replacement]
     lengths = (str(len(field.encode("utf-16-be", "surrogatepass")) // 2) for field in fields)
     return f"{','.join(lengths)};{''.join(fields)}"
 

@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from lineage_bridge_dagster.confluent.connectors.java_regex.groups import (
     BadRegexError,
     SlowRegexError,
-    Syntax,
-    for_version_1_1,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex.jvm import (
     ExpressionsJvm,
@@ -75,27 +73,27 @@ def evaluated(functions: Sequence[Callable[[], T]]) -> list[T]:
         _ANSWERS.reset(token)
 
 
-def check(pattern: str, syntax: Syntax = "java", replacement: str | None = None) -> None:
+def check(pattern: str, replacement: str | None = None) -> None:
     """Raise what is wrong with an expression or with its replacement.
 
     Raises:
         BadRegexError: It is invalid, or the replacement names a group that it lacks.
     """
     if replacement is None:
-        _result(PatternQuery("matches", syntax, pattern, "", ()))
+        _result(PatternQuery("matches", pattern, "", ()))
     else:
         # Reads the replacement, as the empty text always matches.
-        _result(PatternQuery("replaced", syntax, f"{pattern}|", replacement, ("",)), shown=replacement)
+        _result(PatternQuery("replaced", f"{pattern}|", replacement, ("",)), shown=replacement)
 
 
-def full_matches(pattern: str, names: Iterable[str], syntax: Syntax = "java") -> list[str]:
+def full_matches(pattern: str, names: Iterable[str]) -> list[str]:
     """The names that the expression matches as a whole, like Java's `matches()`.
 
     Raises:
         BadRegexError: It is invalid, or takes too long.
     """
     listed = tuple(names)
-    return [listed[at] for at in _result(PatternQuery("matches", syntax, pattern, "", listed))]
+    return [listed[at] for at in _result(PatternQuery("matches", pattern, "", listed))]
 
 
 def finds(pattern: str, name: str) -> bool:
@@ -104,7 +102,7 @@ def finds(pattern: str, name: str) -> bool:
     Raises:
         BadRegexError: It is invalid, or takes too long.
     """
-    return bool(_result(PatternQuery("finds", "java", pattern, "", (name,))))
+    return bool(_result(PatternQuery("finds", pattern, "", (name,))))
 
 
 def matched_groups(pattern: str, name: str) -> list[str] | None:
@@ -113,11 +111,11 @@ def matched_groups(pattern: str, name: str) -> list[str] | None:
     Raises:
         BadRegexError: It is invalid, or takes too long.
     """
-    groups: list[str] | None = _result(PatternQuery("groups", "java", pattern, "", (name,)))[0]
+    groups: list[str] | None = _result(PatternQuery("groups", pattern, "", (name,)))[0]
     return groups
 
 
-def replace_whole(pattern: str, replacement: str, name: str, syntax: Syntax = "java") -> str:
+def replace_whole(pattern: str, replacement: str, name: str) -> str:
     """RegexRouter's rule: `replaceFirst` if the expression matches the whole name; else no change.
 
     Java's `replaceFirst` searches again and may match less than the whole name: `(a|ab)` matches `a` in `ab`.
@@ -125,13 +123,10 @@ def replace_whole(pattern: str, replacement: str, name: str, syntax: Syntax = "j
     Raises:
         BadRegexError: The expression or the replacement is wrong, or it takes too long.
     """
-    return str(_result(PatternQuery("replaced", syntax, pattern, replacement, (name,)))[0])
+    return str(_result(PatternQuery("replaced", pattern, replacement, (name,)))[0])
 
 
 def _result(query: PatternQuery, *, shown: str = "") -> list[Any]:
-    if query.syntax == "re2":
-        pattern, replacement = for_version_1_1(query.pattern, query.replacement)
-        query = query._replace(pattern=pattern, replacement=replacement)
     result = _answer(query) if len(query.pattern) <= _MOST_CHARS else _TOO_LONG
     if isinstance(result, Failure):
         error = SlowRegexError if result.is_slow else BadRegexError

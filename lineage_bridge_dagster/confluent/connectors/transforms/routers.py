@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from lineage_bridge_dagster.confluent.connectors.java_regex import (
     BadRegexError,
-    Syntax,
     capturing_groups,
     check,
     full_matches,
+    of_re2,
     replace_whole,
     replacement_parts,
 )
@@ -46,9 +46,7 @@ class Effect:
 Builder = Callable[[TransformSettings], Effect]
 
 
-def _regex_router(
-    regex: str, replacement: str, syntax: Syntax = "java", *, keeps_empty: bool = False
-) -> Builder:
+def _regex_router(regex: str, replacement: str, *, keeps_empty: bool = False, re2: bool = False) -> Builder:
     """If the expression matches the whole name, its first match is replaced; else no change.
 
     Source: `RegexRouter` (Kafka), `ByLogicalTableRouter` (Debezium), `TopicRegexRouter` (Confluent's
@@ -57,20 +55,21 @@ def _regex_router(
     Args:
         regex: The key of the expression.
         replacement: The key of the replacement.
-        syntax: The syntax of both.
         keeps_empty: Whether a name stays as it is if it would become empty.
+        re2: Whether the expression is one of RE2/J.
     """
 
     def build(settings: TransformSettings) -> Effect:
-        pattern, text = settings.required(regex, replacement)
-        check(pattern, syntax)
+        given, text = settings.required(regex, replacement)
+        pattern = of_re2(given) if re2 else given
+        check(pattern)
         try:
-            check(pattern, syntax, text)
+            check(pattern, text)
         except BadRegexError as error:
             settings.warn(f"{error}: it fails on each topic that {regex} matches")
 
         def rename(name: str) -> str:
-            return replace_whole(pattern, text, name, syntax) or (name if keeps_empty else "")
+            return replace_whole(pattern, text, name) or (name if keeps_empty else "")
 
         return Effect(lambda name: [name.mapped(rename)])
 
@@ -191,11 +190,10 @@ def _event_router(settings: TransformSettings) -> Effect:
 
     Confluent Cloud's EventRouter takes expressions of RE2/J.
     """
-    pattern = settings.get("route.topic.regex", "(?<routedByValue>.*)")
+    pattern = of_re2(settings.get("route.topic.regex", "(?<routedByValue>.*)"))
     replacement = settings.get("route.topic.replacement", "outbox.event.${routedByValue}")
-    syntax = _any_syntax(pattern)
-    check(pattern, syntax, replacement)
-    name = TopicName(_parts(pattern, syntax, replacement))
+    check(pattern, replacement)
+    name = TopicName(_parts(pattern, replacement))
     if name.exact and variable_of("", pattern).is_open:
         # Whatever the column holds.
         return _renamed(lambda _name: replacement)
@@ -211,18 +209,9 @@ def _event_router(settings: TransformSettings) -> Effect:
     return Effect(lambda before: [replace(name, sure=before.sure)], BY_RECORD)
 
 
-def _any_syntax(pattern: str) -> Syntax:
-    try:
-        check(pattern)
-    except BadRegexError:
-        check(pattern, "re2")
-        return "re2"
-    return "java"
-
-
-def _parts(pattern: str, syntax: Syntax, replacement: str) -> tuple[str | Variable, ...]:
+def _parts(pattern: str, replacement: str) -> tuple[str | Variable, ...]:
     """A replacement, with a variable for each group."""
-    groups = capturing_groups(pattern, syntax)
+    groups = capturing_groups(pattern)
     return tuple(
         part if isinstance(part, str) else variable_of(groups[part][0] or str(part), groups[part][1])
         for part in replacement_parts(replacement, groups)
@@ -257,7 +246,7 @@ ROUTERS: Mapping[str, Builder] = {
     "org.apache.kafka.connect.transforms.RegexRouter": _regex_router("regex", "replacement"),
     "org.apache.kafka.connect.transforms.TimestampRouter": _timestamp_router("timestamp.format"),
     "org.apache.kafka.connect.transforms.Filter": _drop,
-    "io.confluent.connect.cloud.transforms.TopicRegexRouter": _regex_router("regex", "replacement", "re2"),
+    "io.confluent.connect.cloud.transforms.TopicRegexRouter": _regex_router("regex", "replacement", re2=True),
     "io.confluent.connect.transforms.MessageTimestampRouter": _timestamp_router("topic.timestamp.format"),
     "io.confluent.connect.transforms.ExtractTopic": _FIELD,
     "io.aiven.kafka.connect.transforms.ExtractTopic": _FIELD,

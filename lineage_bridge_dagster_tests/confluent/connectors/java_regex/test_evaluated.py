@@ -101,5 +101,5 @@ def test_without_java_nothing_is_answered_and_the_reason_is_told(
     assert (len(tries), counted.unevaluated) == (1, 2)
     monkeypatch.undo()
     counted.try_again()
-    assert counted.results([PatternQuery("matches", "java", "a", "", ("a",))]) != {}
+    assert counted.results([PatternQuery("matches", "a", "", ("a",))]) != {}
     assert counted.problem == ""

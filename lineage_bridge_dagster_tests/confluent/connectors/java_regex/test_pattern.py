@@ -10,6 +10,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
     finds,
     full_matches,
     matched_groups,
+    of_re2,
     replace_whole,
 )
 
@@ -150,34 +151,10 @@ def test_two_alternatives_that_exclude_a_character_each() -> None:
     assert full_matches("[^a]|[^b]", ["a", "b"]) == ["a", "b"]
 
 
-def test_re2_has_its_own_syntax() -> None:
-    router = r"(?P<db>[[:alpha:]]+)\.(?P<rest>.*)"
-    assert replace_whole(router, "${rest}-${db}", "shop.orders", "re2") == "orders-shop"
-    assert full_matches("[a&&b]+", ["a&b"], "re2")
-    assert full_matches("a{", ["a{"], "re2")
-    for unsupported in ("(?=a)", r"(a)\1", "a++", "a{2}{3}", "a{1001}", r"\h", r"\Z"):
+def test_expressions_of_re2_are_read_as_java_s_or_refused() -> None:
+    assert (
+        replace_whole(of_re2(r"(?P<db>\w+)\.(?P<rest>.*)"), "${rest}-${db}", "shop.orders") == "orders-shop"
+    )
+    for other in ("[[:alpha:]]+", "[^[:alpha:]]", "[a&&b]", "[[x]"):
         with pytest.raises(BadRegexError):
-            check(unsupported, "re2")
-
-
-@pytest.mark.parametrize(
-    ("expression", "replacement", "result"),
-    [
-        ("(?<db>[^.]+)[.](?P<rest>.*)", "${db}_${rest}", "shop_orders"),
-        (r"[(?<a>]*(\w+)[.](.*)", r"$2$$1\$1", "orders$shop$1"),
-        ("(.*)", "${0", None),
-        ("(.*)", "${db}", None),
-        ("(.*)", "$2", None),
-        (r"(?:\b(shop))?.*", "$1", "shop"),
-        (r"(\bshop)?.*", "$1", None),
-        (r"\Qshop\E*.*", "x", None),
-    ],
-)
-def test_re2_has_the_meaning_of_all_versions_or_is_refused(
-    expression: str, replacement: str, result: str | None
-) -> None:
-    if result is None:
-        with pytest.raises(BadRegexError):
-            replace_whole(expression, replacement, "shop.orders", "re2")
-    else:
-        assert replace_whole(expression, replacement, "shop.orders", "re2") == result
+            of_re2(other)
