@@ -55,7 +55,7 @@ def _classes(families: Iterable[Family]) -> str:
         )
         for family in families
     )
-    return _table(("system", "managed", "self-managed"), sorted(rows))
+    return _table(("system", "plugin id", "Java class"), sorted(rows))
 
 
 def _codes(names: Iterable[str]) -> str:

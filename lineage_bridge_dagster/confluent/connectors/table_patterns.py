@@ -70,7 +70,7 @@ def expand(pattern: str) -> PatternExpansion | None:
 def spelled_names(pattern: str) -> list[str]:
     r"""The names that an expression spells out (`public\.(orders|users)`); none for any other."""
     found = expand(pattern)
-    return found.names if found is not None and found.spelled else []
+    return found.names if pattern and found is not None and found.spelled else []
 
 
 def samples(pattern: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors.columns.sinks.table import (
+    ColumnReader,
     SinkDataset,
     WrittenColumn,
     row,
@@ -36,9 +37,9 @@ def salesforce(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield WrittenColumn(item.path, unknown=_REFERENCE) if is_reference else item
 
 
-@writes("servicenow")
-def servicenow(table: SinkDataset) -> Iterator[WrittenColumn]:
-    """The value's fields; the key only tells which record is changed."""
+@writes("servicenow azure-log-analytics newrelic-events")
+def entries(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """A column for each of the value's fields."""
     return row(table.record.value)
 
 
@@ -58,11 +59,6 @@ def http(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield from unknown("the request's body is a text of the whole record")
 
 
-@writes("lambda google-functions")
-def function(_table: SinkDataset) -> Iterator[WrittenColumn]:
-    return unknown("a function is called with the record; what it does with the fields is not told")
-
-
 @writes("milvus weaviate pinecone qdrant")
 def vectors(table: SinkDataset) -> Iterator[WrittenColumn]:
     """The properties of an object are the value's fields; others depend on the store's settings."""
@@ -72,23 +68,19 @@ def vectors(table: SinkDataset) -> Iterator[WrittenColumn]:
         yield from unknown("the record's fields are parts of a vector and of its metadata")
 
 
-@writes(
+def whole(reason: str) -> ColumnReader:
+    """Targets that take a record as a whole, so that it has no columns there."""
+    return lambda _table: unknown(reason)
+
+
+writes("lambda google-functions")(
+    whole("a function is called with the record; what it does with the fields is not told")
+)
+writes(
     """solace ibm-mq activemq tibco jms kinesis firehose sqs pubsub pubsub-lite mqtt rabbitmq event-bridge
     lenses-jms lenses-mqtt lenses-service-bus data-diode file"""
-)
-def message(_table: SinkDataset) -> Iterator[WrittenColumn]:
-    return unknown("a message, or a line, holds the record as a whole: it has no columns")
-
-
-@writes("azure-log-analytics newrelic-events")
-def entries(table: SinkDataset) -> Iterator[WrittenColumn]:
-    """A column for each field."""
-    return row(table.record.value)
-
-
-@writes(
+)(whole("a message, or a line, holds the record as a whole: it has no columns"))
+writes(
     """splunk cloudwatch-metrics datadog datadog-logs newrelic newrelic-logs pagerduty appdynamics
     prometheus gemfire graphdb"""
-)
-def fixed(_table: SinkDataset) -> Iterator[WrittenColumn]:
-    return unknown("the store has a structure of its own, which the record fills as a whole")
+)(whole("the store has a structure of its own, which the record fills as a whole"))
