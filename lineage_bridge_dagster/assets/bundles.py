@@ -25,6 +25,7 @@ from lineage_bridge_dagster.dagster_internals.definitions import (
     CopiedIn,
     CopiedOut,
     DecoratedOpFunction,
+    changed,
     with_compute,
 )
 from lineage_bridge_dagster.specs import keys
@@ -86,8 +87,7 @@ class Defined(NamedTuple):
             == (kind.resources, kind.pool, kind.checks and kind.checks.descriptions, names.io_manager)
             and len(self.bundle.assets) == len(bundle.assets)
             and all(
-                before.spec is now.spec and before.deps == now.deps
-                for before, now in zip(self.bundle.assets, bundle.assets, strict=True)
+                before.spec is now.spec for before, now in zip(self.bundle.assets, bundle.assets, strict=True)
             )
         )
 
@@ -155,7 +155,7 @@ def _definition(bundle: Bundle, kind: AssetKind, names: AssetNames, execute: Exe
         keys_by_input_name=inputs,
         keys_by_output_name=outputs,
         check_specs_by_output_name=checks,
-        specs=[asset.spec_with_deps() for asset in bundle.assets],
+        specs=[asset.spec for asset in bundle.assets],
         can_subset=True,
     )
 
@@ -198,10 +198,10 @@ def _inputs(bundle: Bundle, outputs: Mapping[str, AssetKey]) -> dict[str, AssetK
 
 def _check_specs(bundle: Bundle, checks: Checks) -> dict[str, AssetCheckSpec]:
     """Return the checks of each asset, by the hashed names of their outputs."""
+    first = bundle.assets[0].key
+    like = [AssetCheckSpec(name, asset=first, description=text) for name, text in checks.descriptions.items()]
     return {
-        keys.op_name(name, asset.key.to_user_string()): AssetCheckSpec(
-            name, asset=asset.key, description=description
-        )
+        keys.op_name(check.name, asset.key.to_user_string()): changed(check, asset_key=asset.key)
         for asset in bundle.assets
-        for name, description in checks.descriptions.items()
+        for check in like
     }

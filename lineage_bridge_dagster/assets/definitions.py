@@ -56,7 +56,7 @@ def asset_definitions(
         ),
     ]
     return [
-        *(asset.spec_with_deps() for asset in inventory.external),
+        *(asset.spec for asset in inventory.external),
         *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute, last)),
         *(discovery_asset(names, inventory, discovery_policy, carried_limit) if checks else ()),
     ]

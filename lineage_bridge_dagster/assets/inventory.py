@@ -13,7 +13,7 @@ from typing import Any
 from dagster import AssetDep, AssetKey, AssetSpec, UrlMetadataValue
 
 from lineage_bridge_dagster.assets.last_load import LastLoad, Made
-from lineage_bridge_dagster.dagster_internals.definitions import with_deps, with_metadata
+from lineage_bridge_dagster.dagster_internals.definitions import changed
 from lineage_bridge_dagster.lineage.catalog_tables import takes_lineage
 from lineage_bridge_dagster.lineage.coverage import ScopeReport
 from lineage_bridge_dagster.lineage.cycles import break_cycles
@@ -41,14 +41,9 @@ class Include:
 
 @dataclass(frozen=True)
 class Asset:
-    """One asset: its spec, its dependencies, and the node that it shows in which role.
-
-    The spec has no dependencies: the output of a `multi_asset` may not have any, and one more copy for each
-    of thirty thousand assets takes seconds at every load.
-    """
+    """One asset: its spec, whose dependencies are sorted and distinct, and the node that it shows."""
 
     spec: AssetSpec
-    deps: tuple[AssetKey, ...]
     node: Node
     role: Role
 
@@ -56,9 +51,9 @@ class Asset:
     def key(self) -> AssetKey:
         return self.spec.key
 
-    def spec_with_deps(self) -> AssetSpec:
-        """The spec with the dependencies, which are sorted and distinct."""
-        return with_deps(self.spec, [AssetDep(key) for key in self.deps])
+    @property
+    def deps(self) -> tuple[AssetKey, ...]:
+        return tuple(dep.asset_key for dep in self.spec.deps)
 
 
 @dataclass(frozen=True)
@@ -142,6 +137,8 @@ def build_inventory(
 
     if known:
         known.set_keys(key_of)
+    chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
+    by_kind: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
     for (node_id, role), spec in specs.items():
         now, before = made[node_id, role], known.made(node_id, role) if known else None
         # After all keys are known: it links to the assets that it names.
@@ -149,21 +146,17 @@ def build_inventory(
             now.downstream = (
                 before.downstream if before else downstream_metadata(view, node_id, spec.key, key_of)
             )
-        if before and before.spec and before.translated is spec and before.spec.key == spec.key:
-            now.spec = before.spec
-        else:
-            linked = _linked(spec)
-            now.spec = _with(now.downstream, linked) if now.downstream else linked
-        specs[node_id, role] = now.spec
-
-    chain_key_of = {node_id: spec.key for (node_id, role), spec in specs.items() if role is Role.CHAIN}
-    by_kind: dict[str, list[Asset]] = {"topics": [], "chains": [], "tables": [], "external": []}
-    for (node_id, role), spec in specs.items():
-        node = view.graph.nodes[node_id]
         upstream = [key_of[s] for s in sources[node_id] if (s, node_id) not in left_out]
         if role is Role.ITSELF and node_id in chain_key_of:
             upstream = [chain_key_of[node_id]]
-        asset = Asset(*_split_deps(spec, upstream), node, role)
+        # Those of the graph and of the translator, without itself.
+        deps = sorted({*upstream, *(dep.asset_key for dep in spec.deps)} - {spec.key})
+        kept = before.spec if before and before.translated is spec else None
+        if kept and kept.key == spec.key and [dep.asset_key for dep in kept.deps] == deps:
+            now.spec = kept
+        else:
+            now.spec = _completed(spec, deps, now.downstream)
+        asset = Asset(now.spec, view.graph.nodes[node_id], role)
         by_kind[_kind(asset)].append(asset)
     return Inventory(
         view=view,
@@ -222,26 +215,16 @@ def _incomplete(view: GraphView, gaps: Gaps, node: Node) -> tuple[ScopeReport, .
     return tuple(report for report in reports if report is not None)
 
 
-def _linked(spec: AssetSpec) -> AssetSpec:
-    """Return the spec with a link to its own lineage, even if a subclass changed only the key."""
-    link = spec.metadata.get(LineageMetadata.key("lineage"))
-    url = lineage_url(spec.key)
-    if link is None or link.value == url:
-        return spec
-    return spec.merge_attributes(metadata=dict(LineageMetadata(lineage=UrlMetadataValue(url))))
-
-
-def _with(metadata: Mapping[str, Any], spec: AssetSpec) -> AssetSpec:
-    """Return the spec with more metadata, which the UI shows after Dagster's standard keys."""
+def _completed(spec: AssetSpec, deps: Iterable[AssetKey], downstream: Mapping[str, Any]) -> AssetSpec:
+    """Return the spec with its dependencies, what it feeds, which the UI shows after Dagster's standard keys,
+    and a link to its own lineage, even if a subclass changed only the key."""
     namespace = f"{StandardMetadata.namespace()}/"
     standard = {name: value for name, value in spec.metadata.items() if name.startswith(namespace)}
-    return with_metadata(spec, {**standard, **metadata, **spec.metadata})
-
-
-def _split_deps(spec: AssetSpec, upstream: Iterable[AssetKey]) -> tuple[AssetSpec, tuple[AssetKey, ...]]:
-    """Return the spec without dependencies, and those of the graph and the translator, without itself."""
-    deps = {*upstream, *(dep.asset_key for dep in spec.deps)} - {spec.key}
-    return with_deps(spec, ()) if spec.deps else spec, tuple(sorted(deps))
+    metadata = {**standard, **downstream, **spec.metadata}
+    link, url = LineageMetadata.key("lineage"), lineage_url(spec.key)
+    if link in metadata and metadata[link].value != url:
+        metadata[link] = UrlMetadataValue(url)
+    return changed(spec, deps=[AssetDep(key) for key in deps], metadata=metadata)
 
 
 def _kind(asset: Asset) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 #: Namespace of our metadata keys and tags.
 NAMESPACE = "lineage_bridge"
@@ -59,6 +60,7 @@ def key_parts(*texts: str) -> list[str]:
     return [key_part(text) for text in texts]
 
 
+@lru_cache(maxsize=1 << 12)
 def group_segment(text: str) -> str:
     """One segment of a group name, `[A-Za-z0-9_]+`. In Confluent's ids only the hyphen changes.
 
@@ -72,6 +74,7 @@ def group_segment(text: str) -> str:
     return f"{_NOT_NAME.sub('_', text)[:40]}_x{short_hash(text)}"
 
 
+@lru_cache(maxsize=1 << 12)
 def named_segment(name: str | None, ident: str) -> str:
     """A segment for one of Confluent's ids, with its display name before it.
 
@@ -100,7 +103,13 @@ def op_name(prefix: str, text: str) -> str:
         prefix: the caller's own, of `[A-Za-z0-9_]`; names with different prefixes never collide.
         text: what is named, usually an asset key.
     """
-    return f"{prefix}__{_NOT_NAME.sub('_', text)[-40:].strip('_')}_x{short_hash(text, 16)}"
+    return f"{prefix}__{_hashed_name(text)}"
+
+
+@lru_cache(maxsize=1 << 12)
+def _hashed_name(text: str) -> str:
+    """Cached, as the inputs, outputs and checks of a bundle of assets name the same keys."""
+    return f"{_NOT_NAME.sub('_', text)[-40:].strip('_')}_x{short_hash(text, 16)}"
 
 
 def tag_key(name: str) -> str:
@@ -127,6 +136,7 @@ def tag_value(text: str) -> str:
     return _tag_text(text, _MAX_TAG)
 
 
+@lru_cache(maxsize=1 << 12)
 def _tag_text(text: str, limit: int) -> str:
     if len(text) <= limit and _TAG.fullmatch(text) and not _HASHED.fullmatch(text):
         return text

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from dagster import AssetKey, AssetSpec
 
-from lineage_bridge_dagster.dagster_internals.definitions import copied
+from lineage_bridge_dagster.dagster_internals.definitions import changed
 from lineage_bridge_dagster.lineage.glue_status import glue_status, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ExternalJobNode, GlueTableNode, IcebergTableNode
@@ -129,20 +130,32 @@ class LineageTranslator:
         if known.spec is None:
             known.spec = _translated(node, context)
         spec = known.spec
-        return copied(spec) if known.copied else spec
+        return changed(spec, metadata={**spec.metadata}, tags={**spec.tags}) if known.copied else spec
 
 
 def _translated(node: Node, context: NodeContext) -> AssetSpec:
     key = _key(node, context.role)
-    return AssetSpec(
+    like = _spec_of(
+        _group(node, context.role),
+        frozenset(_kinds(node, context.role)),
+        tuple(_owners(node)),
+        tuple(_tags(node).items()),
+    )
+    return changed(
+        like,
         key=key,
         description=description(node, context),
-        group_name=_group(node, context.role),
-        kinds=_kinds(node, context.role),
-        owners=_owners(node),
-        tags=_tags(node),
+        tags={**like.tags},
         metadata=definition_metadata(node, context, key),
     )
+
+
+@lru_cache(maxsize=1 << 12)
+def _spec_of(
+    group: str, kinds: frozenset[str], owners: tuple[str, ...], tags: tuple[tuple[str, str], ...]
+) -> AssetSpec:
+    """What many assets have in common, which Dagster validates once for all of them."""
+    return AssetSpec("", group_name=group, kinds=set(kinds), owners=owners, tags=dict(tags))
 
 
 def _key(node: Node, role: Role) -> AssetKey:

@@ -19,8 +19,10 @@ class _Cycle:
 
 @pytest.fixture(autouse=True)
 def _unfrozen() -> Iterator[None]:
+    threshold = gc.get_threshold()
     yield
     gc.unfreeze()
+    gc.set_threshold(*threshold)
 
 
 @pytest.mark.parametrize("many", [True, False])
@@ -38,6 +40,21 @@ def test_what_a_large_load_made_is_not_searched_and_is_freed_once_it_is_replaced
         _other = [_Cycle()]
     assert found() is None
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("many", "before", "after"),
+    [(True, 700, garbage._NEW), (True, 10**6, 10**6), (True, 0, 0), (False, 700, 700)],
+    ids=["large", "already rare", "off", "small"],
+)
+def test_a_large_load_makes_searches_rarer_and_never_more_frequent(
+    monkeypatch: pytest.MonkeyPatch, many: bool, before: int, after: int
+) -> None:
+    monkeypatch.setattr(garbage, "_MANY", 1 if many else 10**9)
+    gc.set_threshold(before, 11, 12)
+    with kept_objects():
+        _kept = [_Cycle()]
+    assert gc.get_threshold() == (after, 11, 12)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
