@@ -106,7 +106,7 @@ def discover(
     add_connector_conventions(builder)
     for environment in fetched.environments:
         add_schemas(builder, environment.environment, environment.schemas)
-        add_topic_schemas(builder, environment.environment, environment.schemas)
+        add_topic_schemas(builder, environment.environment)
     add_connector_columns(builder)
     if texts is not None:
         with _running(parser) as flink:

@@ -205,12 +205,16 @@ def _shows_text(mode: str) -> bool:
 
 def _shown(key: str, value: Any, mode: str) -> Any:
     """What an attribute, or a setting in one, shows; empty if it is SQL and none is shown."""
-    # Most values are text, then lists and numbers, and to ask an abstract class takes longer.
+    # Most values are text or numbers, then lists, and to ask an abstract class takes longer.
     if isinstance(value, str):
         return _short_text(key, value, mode) if len(value) <= _SHORT else _shown_text(key, value, mode)
+    if value is None or isinstance(value, int):
+        return redact_value(key, value)
     if isinstance(value, list | tuple):
+        if all(isinstance(item, dict) and item.keys() <= _FIELD for item in value):
+            return value
         return [_shown(key, item, mode) for item in value]
-    if not isinstance(value, int) and isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         if value.keys() <= _FIELD:
             return value
         settings = {str(name): (_shown(str(name), item, mode), item) for name, item in value.items()}

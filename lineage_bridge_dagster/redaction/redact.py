@@ -67,6 +67,8 @@ _FIELD_VALUES = frozenset({"const", "default", "examples"})
 _PROTOBUF = re.compile(
     r"""(?P<text>"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')|//[^\n]*+|/\*.*?\*/""", re.DOTALL
 )
+#: As registries spell JSON.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def redact_schema(text: str) -> str:
@@ -79,18 +81,19 @@ def redact_schema(text: str) -> str:
     except (ValueError, RecursionError):
         return _PROTOBUF.sub(_redacted_text, text)
     try:
-        return json.dumps(_redacted(document, ""), ensure_ascii=False, separators=(",", ":"))
+        return _COMPACT.encode(_redacted(document, ""))
     except RecursionError:
         return MASK
 
 
 def _redacted(node: Any, name: str) -> Any:
     """A node of a schema of the field of a name, or a value of such a field."""
-    if isinstance(node, str):
+    kind = type(node)
+    if kind is str:
         return redact_text(node)
-    if isinstance(node, list):
+    if kind is list:
         return [_redacted(each, name) for each in node]
-    if not isinstance(node, dict):
+    if kind is not dict:
         return node
     own = node["name"] if isinstance(node.get("name"), str) else name
     return {

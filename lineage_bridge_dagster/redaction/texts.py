@@ -70,7 +70,7 @@ _MAX_ROUNDS = 8
 _SHORT = 256
 #: What most texts of a discovery are: names, and plain addresses. Only what is a secret by its looks is one
 #: without a sign or a space before it.
-_NAME = re.compile(r"(?:(?:https?|s3)://)?[\w.\-/]*+")
+_NAME = re.compile(r"(?:(?:https?|s3)://)?[A-Za-z0-9_.\-/]*+")
 #: `key=`, `key: `, `"key": `. A key starts at a word boundary, so that each is tried once.
 _KEY = re.compile(
     r"""(?<![\w.\-])(?P<key>[\w.\-]{1,128}+)(?![\w.\-])

@@ -160,18 +160,18 @@ def masked_values(text: str) -> str:
             text = _BASIC.sub(_after_scheme, text)
         text = _SCHEME.sub(_after_scheme, text)
     if "login" in lower:
-        text = _NETRC.sub(rf"\1{MASK}", text)
+        text = _NETRC.sub(_after, text)
     if "authorization" in lower:
         text = _AUTHORIZATION.sub(_authorization, text)
     if "=" in text:
-        text = _SIGNATURE.sub(rf"\1{MASK}", _QUERY.sub(rf"\1{MASK}", text))
+        text = _SIGNATURE.sub(_after, _QUERY.sub(_after, text))
     return masked_tokens(text)
 
 
 def masked_tokens(text: str) -> str:
     """Mask what vendors issue."""
     if "https://" in text:
-        text = _WEBHOOK.sub(rf"\1{MASK}", text)
+        text = _WEBHOOK.sub(_after, text)
     return _TOKENS.sub(MASK, text)
 
 
@@ -212,6 +212,11 @@ def is_generated(value: str) -> bool:
     """Whether a value looks like a generated key: long, without spaces, of mixed capitals and digits."""
     kinds = (str.isdigit, str.islower, str.isupper)
     return _GENERATED.fullmatch(value) is not None and all(any(map(kind, value)) for kind in kinds)
+
+
+def _after(match: re.Match[str]) -> str:
+    # A template would be read each time, also where nothing matches.
+    return match[1] + MASK
 
 
 def _after_scheme(match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lineage_bridge_dagster.redaction.redact import MASK, redact_config, redact_sql, redact_text
@@ -214,6 +214,55 @@ _PATH_PIECES = [
 )
 def test_a_name_or_an_address_is_masked_as_in_any_other_text(scheme: str, path: str) -> None:
     assert redact_text(scheme + path) + " " == redact_text(f"{scheme}{path} ")
+
+
+_SQL_PIECES = [
+    *(
+        "SELECT",
+        "password",
+        "token",
+        "IDENTIFIED",
+        "BY",
+        "tiger",
+        "CASE",
+        "END",
+        "WHERE",
+        "12345",
+        "123",
+        "x1234",
+    ),
+    *(
+        "=",
+        "=>",
+        "<>",
+        "->",
+        "--",
+        "/",
+        ",",
+        ";",
+        ".",
+        "(",
+        ")",
+        "[",
+        "]",
+        "||",
+        "''",
+        "'a'",
+        "'",
+        "`",
+        "`password`",
+    ),
+    *("123", "`password`", "`AKIAABCDEFGHIJKLMNOP`", "AKIAABCDEFGHIJKLMNOP", "bearer", "a:b@", "@", ":", "$"),
+]
+
+
+@settings(max_examples=400)
+@example("SELECT 1 WHERE password = 12345", True)
+@example("CREATE USER a IDENTIFIED BY `tiger`", True)
+@example("SELECT 1 FROM `password=hunter2`", False)
+@given(st.lists(st.sampled_from([*_SQL_PIECES, *[" "] * 20]), max_size=30).map("".join), st.booleans())
+def test_sql_that_nothing_need_be_judged_in_is_masked_as_any_other(text: str, is_parsed: bool) -> None:
+    assert "/**/ " + redact_sql(text, is_parsed=is_parsed) == redact_sql(f"/**/ {text}", is_parsed=is_parsed)
 
 
 @given(st.dictionaries(st.text(max_size=20) | st.sampled_from(["password", "topics", "a.token"]), _TEXTS))

@@ -40,15 +40,18 @@ def columns_of(raw: RawColumn) -> tuple[list[RawColumn], list[RawColumn]]:
         stored = _of_spark(parameters)
         if stored is not None:
             listed = stored
-            by_name = {_name(each): each for each in stored}
+            by_name = _by_name(stored)
             keys = keys or [by_name[name] for name in _partition_columns(parameters) if name in by_name]
         elif _PROVIDER in parameters:
             # Only Spark, or Delta's log, knows them.
             listed = []
-    comments = {_name(each): each.get("Comment") for each in listed}
-    keys = [{**each, "Comment": each.get("Comment") or comments.get(_name(each))} for each in _distinct(keys)]
-    names = {_name(each) for each in keys}
-    return [each for each in _distinct(listed) if _name(each) not in names], keys
+    columns = _by_name(listed)
+    partitions = _by_name(keys)
+    keys = [
+        {**each, "Comment": each.get("Comment") or columns.get(name, {}).get("Comment")}
+        for name, each in partitions.items()
+    ]
+    return [each for name, each in columns.items() if name not in partitions], keys
 
 
 def _listed(value: object) -> list[RawColumn]:
@@ -56,17 +59,17 @@ def _listed(value: object) -> list[RawColumn]:
     return [
         each
         for each in (value if isinstance(value, list) else [])
-        if isinstance(each, Mapping)
-        and (each.get("Parameters") or {}).get("iceberg.field.current", "true") != "false"
+        if isinstance(each, dict)
+        and (not (own := each.get("Parameters")) or own.get("iceberg.field.current", "true") != "false")
     ]
 
 
-def _distinct(columns: Iterable[RawColumn]) -> list[RawColumn]:
+def _by_name(columns: Iterable[RawColumn]) -> dict[str, RawColumn]:
     """The columns in their order, without later ones of a name that came before."""
     found: dict[str, RawColumn] = {}
     for each in columns:
         found.setdefault(_name(each), each)
-    return list(found.values())
+    return found
 
 
 def _name(column: RawColumn) -> str:

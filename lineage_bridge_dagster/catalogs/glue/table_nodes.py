@@ -139,7 +139,7 @@ def _columns(columns: Iterable[Mapping[str, Any]]) -> list[dict[str, str | None]
         {
             "name": column.get("Name"),
             "type": column.get("Type"),
-            "comment": redact_text(column.get("Comment") or "") or None,
+            "comment": redact_text(comment) if (comment := column.get("Comment")) else None,
         }
         for column in columns
     ]

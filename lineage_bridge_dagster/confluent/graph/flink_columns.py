@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn
@@ -328,6 +329,7 @@ def _flow(graph: Graph, column: Column, found: Sequence[ColumnOrigin], reason: s
     return ColumnFlow(column, tuple(sources), not reason, reason)
 
 
+@lru_cache(maxsize=1024)
 def _topic(path: TablePath) -> str:
     return ids.topic_id(path[0], path[1], path[2]) if len(path) == 3 else ""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
@@ -68,12 +69,10 @@ def referenced(schema: Schema, lookup: Lookup) -> Iterator[tuple[str, Schema]]:
 class _Avro:
     def __init__(self, schema: Schema, referenced: Iterable[Any]) -> None:
         self._document = document_of(schema.text)
+        self._referenced = tuple(referenced)
         self._full_name = record_name(schema)
-        self._named: dict[str, Any] = {}
         self._types: dict[int, SqlType | None] = {}
         self._rows: dict[int, tuple[RowField, ...]] = {}
-        for document in (*referenced, self._document):
-            self._declare(document)
 
     def read(self) -> Row | None:
         members = self._members(self._document)
@@ -98,28 +97,34 @@ class _Avro:
             by_flink=full.startswith("org.apache.flink.avro.generated.record"),
         )
 
-    def _declare(self, document: Any) -> None:
-        """Note the named types in a document, under their simple and their full names."""
-        waiting = [(document, "")]
-        while waiting:
-            kind, namespace = waiting.pop()
-            if isinstance(kind, list):
-                waiting.extend((each, namespace) for each in kind)
-            elif isinstance(kind, dict):
-                name = str(kind.get("name") or "")
-                namespace = name.rpartition(".")[0] or str(kind.get("namespace") or namespace)
-                if name and kind.get("type") in ("record", "error", "enum", "fixed"):
-                    simple = name.rpartition(".")[2]
-                    self._named.setdefault(simple, kind)
-                    self._named[f"{namespace}.{simple}"] = kind
-                inner = [kind.get("type"), kind.get("items"), kind.get("values")]
-                inner += [field.get("type") for field in _field_list(kind)]
-                waiting.extend((each, namespace) for each in inner if isinstance(each, list | dict))
+    @cached_property
+    def _named(self) -> dict[str, Any]:
+        """The named types in the documents, under their simple and their full names."""
+        named: dict[str, Any] = {}
+        for document in (*self._referenced, self._document):
+            waiting = [(document, "")]
+            while waiting:
+                kind, namespace = waiting.pop()
+                if isinstance(kind, list):
+                    waiting.extend((each, namespace) for each in kind)
+                elif isinstance(kind, dict):
+                    name = str(kind.get("name") or "")
+                    namespace = name.rpartition(".")[0] or str(kind.get("namespace") or namespace)
+                    if name and kind.get("type") in ("record", "error", "enum", "fixed"):
+                        simple = name.rpartition(".")[2]
+                        named.setdefault(simple, kind)
+                        named[f"{namespace}.{simple}"] = kind
+                    inner = [kind.get("type"), kind.get("items"), kind.get("values")]
+                    inner += [field.get("type") for field in _field_list(kind)]
+                    waiting.extend((each, namespace) for each in inner if isinstance(each, list | dict))
+        return named
 
     def _resolved(self, kind: Any) -> Any:
         """What a name stands for; `{"type": {...}}` and a union of one type and null as that type."""
         for _ in range(10):
             if isinstance(kind, str):
+                if kind in _PRIMITIVES:
+                    return kind
                 return self._named.get(kind, self._named.get(kind.rpartition(".")[2], kind))
             if isinstance(kind, list) and len(members := self._members(kind)) == 1:
                 kind = members[0]
@@ -167,7 +172,7 @@ class _Avro:
         nullable = isinstance(kind, list) and "null" in kind
         # Most fields are of a primitive type that may be null.
         only = kind[kind[0] == "null"] if nullable and len(kind) == 2 else kind
-        if isinstance(only, str) and only in _AVRO_PRIMITIVES and only not in self._named:
+        if isinstance(only, str) and only in _PRIMITIVES:
             return RowField(name, SCALAR, spelled(only, nullable))
         return RowField(name, self._type(kind), spelled(avro_type(kind), nullable))
 
@@ -182,7 +187,7 @@ class _Avro:
         """A type; a record that contains itself is unknown there."""
         kind = self._resolved(kind)
         if isinstance(kind, str):
-            return SCALAR if kind in _AVRO_PRIMITIVES else None
+            return SCALAR if kind in _PRIMITIVES or kind in ("enum", "fixed") else None
         if id(kind) not in self._types:
             self._types[id(kind)] = None
             self._types[id(kind)] = self._new_type(kind)
@@ -211,9 +216,8 @@ class _Avro:
         return None
 
 
-_AVRO_PRIMITIVES = frozenset(
-    {"null", "boolean", "int", "long", "float", "double", "bytes", "string", "enum", "fixed"}
-)
+#: No named type has the name of one of these.
+_PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 
 
 def _field_list(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -90,16 +90,18 @@ class SubjectIndex:
     def of(cls, schemas: Iterable[Schema]) -> SubjectIndex:
         index = cls()
         for schema in schemas:
-            context, name = split_context(schema.subject)
-            index.by_subject[schema.subject] = schema
-            index.contexts.setdefault(name, set()).add(context)
-            for record in record_names(schema):
-                if name.endswith("-" + record):
-                    topic = name[: -len(record) - 1]
-                    index.by_topic_record.setdefault((context, topic), []).append((record, schema))
-        for context, topic in index.by_topic_record:
-            index.contexts.setdefault(f"{topic}-", set()).add(context)
+            index.add(schema)
         return index
+
+    def add(self, schema: Schema) -> None:
+        context, name = split_context(schema.subject)
+        self.by_subject[schema.subject] = schema
+        self.contexts.setdefault(name, set()).add(context)
+        for record in record_names(schema):
+            if name.endswith("-" + record):
+                topic = name[: -len(record) - 1]
+                self.by_topic_record.setdefault((context, topic), []).append((record, schema))
+                self.contexts.setdefault(f"{topic}-", set()).add(context)
 
     def schemas_of(
         self, topic: str, configs: Mapping[str, str], conventions: Conventions | None = None

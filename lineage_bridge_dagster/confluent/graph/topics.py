@@ -75,8 +75,10 @@ def add_topics(
 
 
 def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
-    """Add the latest schema of every subject."""
+    """Add the latest schema of every subject, and index them."""
+    index = builder.subjects[environment.id] = SubjectIndex()
     for schema in schemas:
+        index.add(schema)
         context, _ = split_context(schema.subject)
         builder.add_node(
             ids.schema_id(environment.id, schema.subject),
@@ -102,10 +104,9 @@ def add_schemas(builder: Builder, environment: Environment, schemas: Iterable[Sc
         )
 
 
-def add_topic_schemas(builder: Builder, environment: Environment, schemas: Iterable[Schema]) -> None:
+def add_topic_schemas(builder: Builder, environment: Environment) -> None:
     """Add `has_schema` edges, and the value schema's fields as attributes, to an environment's topics."""
-    listed = list(schemas)
-    index = builder.subjects[environment.id] = SubjectIndex.of(listed)
+    index = builder.subjects[environment.id]
     scope = Scope("schema_registry", environment.id)
     topics = [
         node for node in builder.graph.of_type(NodeType.KAFKA_TOPIC) if node.environment_id == environment.id
@@ -126,9 +127,9 @@ def add_topic_schemas(builder: Builder, environment: Environment, schemas: Itera
                 role=match.role,
             )
         attributes = _schema_attributes(builder, environment, matches)
-        if not attributes and listed and names_no_topic(configs):
+        if not attributes and index.by_subject and names_no_topic(configs):
             # A reader of the topic may name the subject itself.
-            attributes = _registry(listed[0])
+            attributes = _registry(next(iter(index.by_subject.values())))
         builder.graph.nodes[topic.node_id] = topic.with_attributes(**attributes)
 
 

@@ -288,14 +288,15 @@ def united(
         if writer.open:
             further.setdefault(writer.table, []).append(writer)
 
-    def checked(writer: Writer, column: ColumnLineage) -> ColumnLineage:
+    def checked(writer: Writer) -> Iterator[ColumnLineage]:
         reason = unread[0].reason if unread else ""
         for other in further.get(writer.table, ()):
             if other is not writer:
                 reason = f"another statement writes unknown columns of {shown(writer.table)}: {other.open}"
-        return column._replace(open=reason) if reason and not column.open else column
+        for column in writer.columns:
+            yield column._replace(open=reason) if reason and not column.open else column
 
-    columns = merged_columns(checked(writer, column) for writer in writers for column in writer.columns)
+    columns = merged_columns(column for writer in writers for column in checked(writer))
     unknown = (Open(writer.table, None, writer.open) for writer in writers if writer.open)
     known = (Open(column.table, column.column, column.open) for column in columns if column.open)
     missing = tuple(dict.fromkeys((*known, *unknown, *unread)))
