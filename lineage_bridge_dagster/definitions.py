@@ -5,9 +5,15 @@ Nothing is added here: a reload from a newer state rebuilds the folder's compone
 
 from pathlib import Path
 
-from dagster import Definitions, definitions, load_from_defs_folder
+from dagster import ComponentTree, Definitions, definitions
+
+from lineage_bridge_dagster import defs as folder
 
 
 @definitions
 def defs() -> Definitions:
-    return load_from_defs_folder(path_within_project=Path(__file__).parent)
+    # Dagster's `load_from_defs_folder` would look for a pyproject.toml, which an installed package has not.
+    root = Path(__file__).parents[1]
+    return ComponentTree(
+        defs_module=folder, project_root=root, code_location_name="lineage_bridge_dagster"
+    ).build_defs()

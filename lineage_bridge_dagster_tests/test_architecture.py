@@ -58,7 +58,7 @@ ALLOWED["operations"] = {
 }  # fmt: skip
 ALLOWED["api"] = {"catalogs", "confluent", "discovery", "lineage", "schemas", "settings", "sql"}
 ALLOWED["component"] = ALLOWED["automation"] | {"automation", "collector", "topic_to_iceberg"}
-ALLOWED["definitions"] = {"component"}
+ALLOWED["definitions"] = {"component", "defs"}
 ALLOWED["embedded"] = {
     "catalogs", "config", "confluent", "discovery", "jars", "launcher", "lineage", "schemas", "settings",
     "spark", "sql", "topic_to_iceberg",

@@ -198,6 +198,13 @@ def test_dg_describes_the_component_and_each_of_its_fields(
     assert all(field.get("description") for field in schema["properties"].values())
 
 
+def test_the_code_location_that_deployments_run_loads_outside_of_a_project(
+    environment: WheelEnvironment, tmp_path: Path
+) -> None:
+    command = ("dagster", "definitions", "validate", "-m", "lineage_bridge_dagster.definitions")
+    environment.run(*command, cwd=tmp_path, variables={"DAGSTER_HOME": str(tmp_path)})
+
+
 def test_two_scaffolded_instances_load_beside_other_code(
     environment: WheelEnvironment, project: Path
 ) -> None:
