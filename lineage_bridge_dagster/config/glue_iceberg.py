@@ -52,6 +52,16 @@ def _host(name: str) -> re.Match[str] | None:
     return _hosts()[0].fullmatch(name)
 
 
+def table_bucket_url(arn: str) -> str:
+    """The endpoint of a table bucket; empty for any other text.
+
+    >>> table_bucket_url("arn:aws:s3tables:eu-west-1:111122223333:bucket/lake")
+    'https://s3tables.eu-west-1.amazonaws.com/iceberg'
+    """
+    region = arn.split(":")[3] if _BUCKET_ARN.fullmatch(arn) else ""
+    return f"https://s3tables.{region}.{domain_of(region)}/iceberg" if region else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Signing:
     """What requests are signed for; the region is empty if the settings of the catalog name none."""

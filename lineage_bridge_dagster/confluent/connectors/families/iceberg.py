@@ -29,7 +29,9 @@ def table(config: Config, name: str) -> str:
     """A table as its catalog names it; for a catalog without an address, by its folder."""
     catalog = config.get(_CATALOG + "type") or config.get(_CATALOG + "catalog-impl").rpartition(".")[2]
     catalog = catalog.lower().removesuffix("catalog")
-    address, warehouse = config.get(_CATALOG + "uri"), config.get(_CATALOG + "warehouse")
+    warehouse = config.get(_CATALOG + "warehouse")
+    # `S3TablesCatalog` calls the service of table buckets, which has an endpoint for REST catalogs, too.
+    address = config.get(_CATALOG + "uri") or glue_iceberg.table_bucket_url(warehouse)
     database, _, last = name.rpartition(".")
     stored = naming.location(warehouse)
     if _UNITY in address:

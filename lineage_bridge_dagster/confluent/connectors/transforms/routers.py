@@ -60,7 +60,9 @@ def _regex_router(regex: str, replacement: str, *, keeps_empty: bool = False, re
     """
 
     def build(settings: TransformSettings) -> Effect:
-        given, text = settings.required(regex, replacement)
+        # The replacement must be there, but may be blank.
+        is_blank = not settings.config.given(settings.prefix + replacement, "absent")
+        given, text = [*settings.required(regex), ""] if is_blank else settings.required(regex, replacement)
         pattern = of_re2(given) if re2 else given
         check(pattern)
         try:
