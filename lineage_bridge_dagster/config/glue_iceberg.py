@@ -52,16 +52,6 @@ def _host(name: str) -> re.Match[str] | None:
     return _hosts()[0].fullmatch(name)
 
 
-def table_bucket_url(arn: str) -> str:
-    """The endpoint of a table bucket; empty for any other text.
-
-    >>> table_bucket_url("arn:aws:s3tables:eu-west-1:111122223333:bucket/lake")
-    'https://s3tables.eu-west-1.amazonaws.com/iceberg'
-    """
-    region = arn.split(":")[3] if _BUCKET_ARN.fullmatch(arn) else ""
-    return f"https://s3tables.{region}.{domain_of(region)}/iceberg" if region else ""
-
-
 @dataclass(frozen=True, slots=True)
 class Signing:
     """What requests are signed for; the region is empty if the settings of the catalog name none."""
@@ -123,6 +113,16 @@ def table_bucket_of(warehouse: str | None) -> tuple[str, str] | None:
     """
     match = _TABLE_BUCKET.fullmatch(warehouse or "")
     return (match[1], match[2]) if match else None
+
+
+def catalog_of_bucket(arn: str) -> tuple[str, str]:
+    """Glue's endpoint, and the warehouse by which it has the tables of a table bucket; empty for other texts.
+
+    >>> catalog_of_bucket("arn:aws:s3tables:eu-west-1:111122223333:bucket/lake")
+    ('https://glue.eu-west-1.amazonaws.com/iceberg', '111122223333:s3tablescatalog/lake')
+    """
+    match = _BUCKET_ARN.fullmatch(arn)
+    return (endpoint_of(arn.split(":")[3]), f"{match[1]}:s3tablescatalog/{match[2]}") if match else ("", "")
 
 
 def check(name: str, uri: str | None, warehouse: str | None, signing_name: str | None) -> None:

@@ -29,9 +29,10 @@ def table(config: Config, name: str) -> str:
     """A table as its catalog names it; for a catalog without an address, by its folder."""
     catalog = config.get(_CATALOG + "type") or config.get(_CATALOG + "catalog-impl").rpartition(".")[2]
     catalog = catalog.lower().removesuffix("catalog")
-    warehouse = config.get(_CATALOG + "warehouse")
-    # `S3TablesCatalog` calls the service of table buckets, which has an endpoint for REST catalogs, too.
-    address = config.get(_CATALOG + "uri") or glue_iceberg.table_bucket_url(warehouse)
+    address, warehouse = config.get(_CATALOG + "uri"), config.get(_CATALOG + "warehouse")
+    if catalog == "s3tables":
+        # Its tables have the names that Glue's endpoint gives them.
+        address, warehouse = glue_iceberg.catalog_of_bucket(warehouse)
     database, _, last = name.rpartition(".")
     stored = naming.location(warehouse)
     if _UNITY in address:
