@@ -72,13 +72,11 @@ class SqlJob:
         name: Its name.
         sql: Its text.
         phase: `RUNNING`, or `COMPLETED` for a DDL statement of the past, as the API shows it.
-        owner: Whom to tell; empty if nobody is known.
     """
 
     name: str
     sql: str
     phase: str = RUNNING
-    owner: str = ""
 
     @property
     def is_running(self) -> bool:

@@ -6,10 +6,9 @@ not take, it gets the next time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -160,7 +159,6 @@ def emit(
     tables: Collection[str] | None = None,
     account: str = "",
     dry_run: bool = False,
-    clock: Callable[[], datetime] = utc_now,
 ) -> EmissionReport:
     """Send each receiver the events that it does not have.
 
@@ -174,7 +172,6 @@ def emit(
         tables: Only what is upstream of these tables, by node id; None means all.
         account: As for `events`.
         dry_run: Only compare.
-        clock: The time of what is sent now.
     """
     whole = tables is None and discovery.coverage.covers_all_table_sources
     found: Iterable[tuple[str, Event]] = process_events(discovery, account=account, tables=tables)
@@ -184,7 +181,7 @@ def emit(
         shards = {shard_of(_job_of(event)) for _, event in found}
     # A run may have been planned with an older discovery than the one that sent last.
     as_of = "" if tables is None else discovery.discovered_at or ""
-    runs = [_Emission(receiver, kept, shards, as_of, dry_run, clock) for receiver in receivers]
+    runs = [_Emission(receiver, kept, shards, as_of, dry_run) for receiver in receivers]
     seen: set[OpenLineageName] = set()
     for process, event in found:
         if whole:
@@ -203,13 +200,12 @@ def end_all(
     kept: SentEvents,
     *,
     dry_run: bool = False,
-    clock: Callable[[], datetime] = utc_now,
 ) -> EmissionReport:
     """End all runs that are open at receivers, and forget what they have.
 
     The specification has no event that deletes anything: what was sent stays in their history.
     """
-    runs = [_Emission(receiver, kept, None, "", dry_run, clock) for receiver in receivers]
+    runs = [_Emission(receiver, kept, None, "", dry_run) for receiver in receivers]
     for run in runs:
         run.end_others(())
         run.finish()
@@ -236,13 +232,12 @@ class _Emission:
         shards: Collection[int] | None,
         as_of: str,
         dry_run: bool,
-        clock: Callable[[], datetime],
     ) -> None:
         self.report = ReceiverReport(receiver.name, dry_run)
         self._receiver = receiver
         self._kept = kept
         self._as_of = as_of
-        self._now = iso(clock())
+        self._now = iso(utc_now())
         self._known: Jobs = kept.read(receiver.key, shards)
         self._pool = ThreadPoolExecutor(receiver.at_once, thread_name_prefix="openlineage")
         self._batch: list[_Delivery] = []

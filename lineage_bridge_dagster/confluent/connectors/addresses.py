@@ -21,10 +21,10 @@ _INSTANCE = re.compile(r"\\[\w$#-]+")
 _HOST = re.compile(rf"[\w.{UNRESOLVED}-]+|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]+\]")
 
 
-def host_and_port(address: str, port: str = "") -> tuple[str, str]:
+def host_and_port(address: str) -> tuple[str, str]:
     """Return the first host of a URL, a list of hosts or a bare `host[:port]`, in lower case, and its port.
 
-    Both are empty for a malformed address; the port is `port` where the address has none.
+    Both are empty for a malformed address.
     """
     text = address.strip().partition("://")[2] or address.strip()
     authority = re.split(r"[/?#;]", text, maxsplit=1)[0].rpartition("@")[2].split(",")[0].strip()
@@ -38,7 +38,7 @@ def host_and_port(address: str, port: str = "") -> tuple[str, str]:
     given = _INSTANCE.sub("", authority[match.end() :], count=1)
     if given and not re.fullmatch(rf":(\d+|{UNRESOLVED})?", given):
         return "", ""
-    return match[0].lower().rstrip("."), given.removeprefix(":") or port
+    return match[0].lower().rstrip("."), given.removeprefix(":")
 
 
 def _is_ipv6(text: str) -> bool:

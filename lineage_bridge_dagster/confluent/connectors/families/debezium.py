@@ -143,6 +143,9 @@ _SPANNER = Capture(
 _CASSANDRA = Capture(
     _tables(naming.CASSANDRA, "keyspace", "table", host="cassandra.hosts", port="cassandra.port")
 )
+_SCYLLA = Capture(
+    _tables(naming.CASSANDRA, "keyspace", "table", host="scylla.cluster.ip.addresses", port="= ")
+)
 _MONGO = Capture(
     _mongodb,
     container="database",
@@ -194,3 +197,6 @@ source_family(
 source_family(
     "debezium-cassandra", _DBZ + "cassandra.CassandraConnector", _DBZ + "cassandra.Cassandra4Connector"
 )(debezium(_CASSANDRA, "topic.prefix", "kafka.topic.prefix"))
+source_family("scylladb", "com.scylladb.cdc.debezium.connector.ScyllaConnector")(
+    debezium(_SCYLLA, "topic.prefix", "scylla.name")
+)

@@ -6,15 +6,13 @@ Cassandra's connectors are those of DataStax, Confluent, ScyllaDB and Lenses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
-    SourceContext,
-    WrittenTopic,
     sink_family,
     source_family,
 )
@@ -68,20 +66,6 @@ def scylla_sink(context: SinkContext, topic: str) -> str:
     keyspace = config.get("scylladb.keyspace")
     table = re.sub("[.-]", "_", topic)
     return _cassandra(config.get("scylladb.contact.points"), config.get("scylladb.port"), keyspace, table)
-
-
-@source_family("scylladb", "com.scylladb.cdc.debezium.connector.ScyllaConnector")
-def scylla_source(context: SourceContext) -> Iterator[WrittenTopic]:
-    """Topics `{prefix}.{keyspace}.{table}`, one for each listed table."""
-    config = context.config
-    prefix = config.get("topic.prefix", "scylla.name")
-    context.internal.append(
-        f"{config.get('heartbeat.topics.prefix', default='__debezium-heartbeat')}.{prefix}"
-    )
-    for name in config.items("scylla.table.names"):
-        keyspace, _, table = name.partition(".")
-        dataset = _cassandra(config.get("scylla.cluster.ip.addresses"), "", keyspace, table)
-        yield WrittenTopic(f"{prefix}.{name}" if prefix else "", dataset)
 
 
 def _lenses_table(host: str, port: str, keyspace: str, name: str) -> str:
