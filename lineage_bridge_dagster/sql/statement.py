@@ -6,6 +6,8 @@ them, `TextLineage` the whole text.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
@@ -15,6 +17,9 @@ TablePath = tuple[str, ...]
 
 UNKNOWN_KIND = "UNKNOWN"
 """Kind of a statement that the parser rejected."""
+
+NEWLINE = re.compile(r"\r\n|\r|\n")
+"""The end of a line."""
 
 _SESSION_KINDS = frozenset({"SET", "RESET", "USE", "USE CATALOG", "BEGIN STATEMENT SET", "END STATEMENT SET"})
 
@@ -28,6 +33,18 @@ class Position:
 
     def __str__(self) -> str:
         return f"line {self.line}, column {self.column}"
+
+
+class Positions:
+    """Lines and columns of a text, whose lines are found once."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(newline.end() for newline in NEWLINE.finditer(text))]
+
+    def of(self, start: int) -> Position:
+        """Line and column of an offset."""
+        line = bisect_right(self._starts, start)
+        return Position(line, start - self._starts[line - 1] + 1)
 
 
 @dataclass(frozen=True, slots=True)

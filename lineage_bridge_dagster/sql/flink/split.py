@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from lineage_bridge_dagster.sql.statement import Position
+from lineage_bridge_dagster.sql.statement import NEWLINE, Position, Positions
 
 # Flink's lexer treats the character after `/**` as part of the opening: `/***/` is not closed.
 # An unclosed quote or comment runs to the end of the text; the parser then reports it.
@@ -25,7 +25,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 _SET_HEAD = ["STATEMENT", "SET", "BEGIN"]
 _HEAD_TOKENS = 8
 
@@ -46,14 +45,12 @@ class StatementText:
     Attributes:
         text: As written, from its first token to its last, perhaps with blanks and comments after it.
         words: Its first tokens, upper-cased: enough to recognize the kind of statement.
-        line: The line of the text in which it starts, from 1.
-        column: The column in which it starts, from 1, in code points.
+        start: Where it starts in the whole text.
     """
 
     text: str
     words: tuple[str, ...]
-    line: int
-    column: int
+    start: Position
 
     def position(self, line: int, utf16_column: int) -> Position:
         """Translate the parser's position in this piece to one in the whole text.
@@ -62,16 +59,12 @@ class StatementText:
             line: Line in this piece, from 1.
             utf16_column: Column in that line, from 1, in UTF-16 units, as Java counts.
         """
-        lines = _NEWLINE.split(self.text)
+        lines = NEWLINE.split(self.text)
         row = lines[line - 1] if 0 < line <= len(lines) else ""
-        units = column = 0
-        for char in row:
-            if units >= utf16_column - 1:
-                break
-            units += 2 if ord(char) > 0xFFFF else 1
-            column += 1
-        column += max(0, utf16_column - 1 - units)
-        return Position(self.line + line - 1, column + (self.column if line == 1 else 1))
+        units, before = row.encode("utf-16-le", "surrogatepass"), max(0, utf16_column - 1)
+        column = len(units[: 2 * before].decode("utf-16-le", "replace"))
+        column += max(0, before - len(units) // 2)
+        return Position(self.start.line + line - 1, column + (self.start.column if line == 1 else 1))
 
 
 def tokens(text: str) -> Iterator[FlinkToken]:
@@ -92,12 +85,12 @@ def split(text: str) -> list[StatementText]:
     if ";" not in body:
         # Fast path for most texts: one statement, only its first tokens are needed.
         head = list(islice(tokens(body), _HEAD_TOKENS))
-        return [_Locator(body).piece(head, len(body))] if head else []
+        return [_piece(body, head, len(body), Positions(body))] if head else []
     return list(_pieces(text))
 
 
 def _pieces(text: str) -> Iterator[StatementText]:
-    locator = _Locator(text)
+    positions = Positions(text)
     head: list[FlinkToken] = []
     last: list[str] = []
     end = 0
@@ -105,7 +98,7 @@ def _pieces(text: str) -> Iterator[StatementText]:
     for token in tokens(text):
         if token.text == ";" and not in_set:
             if head:
-                yield locator.piece(head, end)
+                yield _piece(text, head, end, positions)
             head, last = [], []
             continue
         if in_set and token.text == "END" and last[-1] in (";", "BEGIN"):
@@ -117,30 +110,12 @@ def _pieces(text: str) -> Iterator[StatementText]:
         if last == _SET_HEAD:
             in_set = True
     if head:
-        yield locator.piece(head, end)
+        yield _piece(text, head, end, positions)
 
 
-class _Locator:
-    """Makes pieces with line and column, in one pass: offsets must rise."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._offset = 0
-        self._line = 1
-        self._line_start = 0
-
-    def piece(self, head: list[FlinkToken], end: int) -> StatementText:
-        start = head[0].start
-        for newline in _NEWLINE.finditer(self._text, self._offset, start):
-            self._line += 1
-            self._line_start = newline.end()
-        self._offset = start
-        return StatementText(
-            text=self._text[start:end],
-            words=tuple(token.text for token in head),
-            line=self._line,
-            column=start - self._line_start + 1,
-        )
+def _piece(text: str, head: list[FlinkToken], end: int, positions: Positions) -> StatementText:
+    start, words = head[0].start, tuple(token.text for token in head)
+    return StatementText(text[start:end], words, positions.of(start))
 
 
 def blank(text: str, start: int, end: int) -> str:

@@ -25,7 +25,6 @@ from lineage_bridge_dagster.sql.ksql.syntax import (
 from lineage_bridge_dagster.sql.ksql.tokens import (
     KsqlError,
     KsqlToken,
-    Positions,
     TokenCursor,
     TokenKind,
     Variables,
@@ -36,6 +35,7 @@ from lineage_bridge_dagster.sql.ksql.types import read_type
 from lineage_bridge_dagster.sql.statement import (
     UNKNOWN_KIND,
     Position,
+    Positions,
     SqlStatement,
     TablePath,
     TextLineage,

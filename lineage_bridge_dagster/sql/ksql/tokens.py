@@ -8,15 +8,13 @@ as a part of a name.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from itertools import pairwise
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.sql.statement import Position
 
 _TOKEN = re.compile(
     r"""
@@ -31,7 +29,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 #: Longest text that variables make of one token, in characters: each may double what it is made of.
 _MAX_EXPANDED = 100_000
 _VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_@]*\}")
@@ -113,22 +110,6 @@ def statements(found: Sequence[KsqlToken]) -> Iterator[list[KsqlToken]]:
             statement.append(token)
     if statement:
         yield statement
-
-
-class Positions:
-    """Lines and columns of a text, whose lines are found once."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return [0, *(newline.end() for newline in _NEWLINE.finditer(self._text))]
-
-    def of(self, start: int) -> Position:
-        """Line and column of an offset."""
-        line = bisect_right(self._starts, start)
-        return Position(line, start - self._starts[line - 1] + 1)
 
 
 class Variables(Mapping[str, str]):

@@ -41,8 +41,8 @@ def test_statements_end_at_semicolons_outside_quotes_and_comments(text: str, pie
 
 def test_positions_refer_to_the_whole_text() -> None:
     first, second = split("a\n;\r\n  b😀c\rd")
-    assert (first.line, first.column) == (1, 1)
-    assert (second.line, second.column) == (3, 3)
+    assert first.start == Position(1, 1)
+    assert second.start == Position(3, 3)
     # 😀 is two UTF-16 units.
     assert second.position(1, 4) == Position(3, 5)
     assert second.position(2, 1) == Position(4, 1)

@@ -67,8 +67,11 @@ class SelectedField:
             return part.at(*rest) if part is not None else None
         return record.value.at(*self.path) if record.value is not None else None
 
+    def needed(self, record: ConnectRecord) -> RecordNode:
+        return self.node(record) or RecordNode(unknown=f"the record has no field {'.'.join(self.path)}")
+
     def column(self, record: ConnectRecord, path: str = "") -> WrittenColumn:
-        return column(path or self.name, self.node(record), f"the record has no field {'.'.join(self.path)}")
+        return column(path or self.name, self.needed(record))
 
 
 def _statements(table: SinkDataset, *keys: str) -> list[KcqlStatement]:
@@ -184,13 +187,7 @@ def cosmosdb(table: SinkDataset, statement: KcqlStatement) -> Iterator[WrittenCo
 
 
 def _primary_key(statement: KcqlStatement, record: ConnectRecord, path: str) -> WrittenColumn:
-    nodes: list[RecordNode] = []
-    for item in map(SelectedField.of, statement.keys):
-        node = item.node(record)
-        if node is None:
-            return WrittenColumn(path, unknown=f"the record has no field {'.'.join(item.path)}")
-        nodes.append(node)
-    return joined(path, nodes)
+    return joined(path, (SelectedField.of(key).needed(record) for key in statement.keys))
 
 
 @_reader("connect.redis.kcql")

@@ -110,7 +110,7 @@ def column(path: str, node: RecordNode | None, missing: str = "") -> WrittenColu
 
 def joined(path: str, nodes: Iterable[RecordNode]) -> WrittenColumn:
     """A column that is made of several nodes."""
-    return column(path, merged(node.whole() for node in nodes))
+    return column(path, merged(nodes))
 
 
 def generated(*paths: str) -> Iterator[WrittenColumn]:

@@ -147,10 +147,5 @@ def _row_key(config: Config, key: RecordNode | None) -> WrittenColumn:
     names = config.items("bigtable.row.key.definition", "row.key.definition", "hbase.row.key.definition")
     if not names or key is None:
         return column(_KEY, key, "the record's key is null")
-    found: list[RecordNode] = []
-    for name in names:
-        node = key.at(*name.split("."))
-        if node is None:
-            return WrittenColumn(_KEY, unknown=f"the record's key has no field {name}")
-        found.append(node)
-    return joined(_KEY, found)
+    absent = "the record's key has no field "
+    return joined(_KEY, (key.at(*name.split(".")) or RecordNode(unknown=absent + name) for name in names))
