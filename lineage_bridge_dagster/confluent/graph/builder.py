@@ -195,8 +195,6 @@ class Builder:
 
         Args:
             key: Environment and cluster id.
-            topic: Its name.
-            scope: The scope of what names it.
             exists: The topic is known to exist even if this key cannot list it.
 
         Returns:

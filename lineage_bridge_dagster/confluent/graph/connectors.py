@@ -33,8 +33,6 @@ def add_connectors(
     """Add connectors, with edges to their topics and external datasets.
 
     Args:
-        builder: Collects the nodes and edges.
-        place: The cluster.
         connectors: As the Connect API lists them.
         topics_failed: Whether listing the cluster's topics failed for another reason than denied access:
             then every connector that derives topics from that list may lack some that it had before.

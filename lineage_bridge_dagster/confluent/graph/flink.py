@@ -30,7 +30,7 @@ from lineage_bridge_dagster.sql.flink.names import (
     resolve_statements,
 )
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
-from lineage_bridge_dagster.sql.flink.views import expand_views
+from lineage_bridge_dagster.sql.flink.views import expand_resolved
 from lineage_bridge_dagster.sql.formatting import formatted
 from lineage_bridge_dagster.sql.statement import TablePath, TextLineage
 
@@ -48,12 +48,6 @@ def add_jobs(
     builder: Builder, jobs: Iterable[Job], parser: FlinkSqlParser, cache: FlinkCache | None = None
 ) -> JobTexts:
     """Add the jobs of all regions at once, since a statement may read another's view from any region.
-
-    Args:
-        builder: Has the clusters and their topics.
-        jobs: In any order.
-        parser: Parses new texts.
-        cache: Has the texts that the last discovery parsed.
 
     Returns:
         The input of `add_columns`, to call once the topics' schemas are known.
@@ -81,11 +75,11 @@ def add_jobs(
         )
         for job, lineage in zip(ordered, parsed, strict=True)
     ]
-    expansions = expand_views(texts, index)
+    resolved = [[each.statement for each in resolve_statements(text, index)] for text in texts]
+    expansions = expand_resolved(resolved)
     tables = FlinkTables()
     searched: set[TablePath] = set()
-    for moment, (job, text) in enumerate(zip(ordered, texts, strict=True)):
-        statements = [resolved.statement for resolved in resolve_statements(text, index)]
+    for moment, (job, statements) in enumerate(zip(ordered, resolved, strict=True)):
         tables.note(moment, job.created_at, job.phase, statements)
         searched.update(path for statement in statements for path in statement.searches)
     for path, conventions in tables.conventions():
@@ -161,12 +155,6 @@ def _add_job(
     """Add a job with its edges.
 
     Args:
-        builder: Collects the nodes and edges.
-        index: Resolves names.
-        job: The job.
-        lineage: The lineage of its text.
-        reads: What it reads.
-        writes: What it writes.
         sinks: The names that each topic and dataset it writes is made of.
         logs: The topics whose records go to a topic of dead letters.
     """

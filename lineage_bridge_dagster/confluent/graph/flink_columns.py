@@ -77,7 +77,6 @@ class FlinkCache:
         """A job's column lineage attribute and its number of omitted columns, if the digest is unchanged.
 
         Args:
-            node_id: The job.
             digest: A digest of everything that the job's columns depend on.
         """
         node = self._last_nodes.get(node_id)
@@ -339,7 +338,7 @@ class _Registry:
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
-        self._tables: dict[tuple[str, ...], Registered | None] = {}
+        self._tables: dict[tuple[object, ...], Registered | None] = {}
         self._facts: dict[str, list[Any]] = {}
 
     def columns(self, path: TablePath, options: Mapping[str, str]) -> Registered | None:
@@ -347,7 +346,7 @@ class _Registry:
         topic = _topic(path)
         if topic not in self._builder.graph:
             return None
-        key = (topic, *(text for option in sorted(options.items()) for text in option))
+        key = (topic, *sorted(options.items()))
         if key not in self._tables:
             matches = self._builder.schemas.get(topic, ())
             self._tables[key] = inferred_table(path[2], matches, self._lookup(path[0]), options)

@@ -51,7 +51,6 @@ def external_of(options: Options, connections: Mapping[str, Options]) -> Externa
     """What a table with these options stands for; None for a topic.
 
     Args:
-        options: The options in its statements.
         connections: The options of connections, by name, qualified or not.
     """
     connector = options.get("connector", "").lower()
@@ -163,9 +162,7 @@ class FlinkTables:
 
         Args:
             moment: Later than that of the text before.
-            created_at: Time of its creation.
             phase: The phase of its statement: one that failed has changed nothing.
-            statements: Those of the text.
         """
         for statement in statements:
             change = statement.table

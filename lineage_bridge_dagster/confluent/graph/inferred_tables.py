@@ -27,8 +27,6 @@ def inferred_table(
     """The columns of a topic's table.
 
     Args:
-        topic: Its name.
-        matches: Its schemas.
         lookup: Finds the subjects that schemas refer to, and those that options name.
         options: Those that statements have set.
 
@@ -46,7 +44,7 @@ def inferred_table(
         if not rows or len(rows) < len(values) or (len(rows) > 1 and not named):
             return None
     value = _united(rows) if len(rows) > 1 else _fields(rows[0], options.get("value.format", ""))
-    value = value or (RowField(_VALUE, rows[0].type, rows[0].spelled),)
+    value = value or (RowField(_VALUE, rows[0].type, rows[0].spell()),)
     key = row_of(keys[0], lookup) if keys and options.get("key.format") != "raw" else None
     own: list[TableColumn] = []
     if keys or "key.format" in options or not all(row.by_flink for row in rows):
@@ -87,7 +85,7 @@ def _united(rows: Sequence[Row]) -> tuple[RowField, ...]:
         RowField(
             row.name if names[row.name] == 1 else row.full_name.replace(".", "_"),
             row.type,
-            row.spelled,
+            row.spell(),
             row.full_name if names[row.name] == 1 else "",
         )
         for row in rows

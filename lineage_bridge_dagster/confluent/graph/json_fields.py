@@ -47,12 +47,7 @@ def json_fields(text: str) -> JsonFields:
 
 
 def json_type(node: JsonNode, schemas: Iterable[Any]) -> str:
-    """Spell a type as `avro_type` does; a type that is referred to by its name.
-
-    Args:
-        node: the value.
-        schemas: what declares it.
-    """
+    """Spell a type as `avro_type` does; a type that is referred to by its name."""
     from lineage_bridge_dagster.schemas.json_nodes import JsonKind
 
     declared = [each for each in map(_present, schemas) if isinstance(each, Mapping)]

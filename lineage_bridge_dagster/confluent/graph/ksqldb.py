@@ -89,7 +89,6 @@ def flow_of(query: KsqlQuery, topics: Mapping[str, str]) -> _Flow:
     """Return what a query reads and writes: from the engine, else from its text.
 
     Args:
-        query: As listed.
         topics: Topic by name of stream or table.
     """
     flow = _Flow()

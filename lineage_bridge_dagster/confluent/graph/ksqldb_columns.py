@@ -57,9 +57,7 @@ class _Engine:
     """The streams and tables of one ksqlDB cluster, with their columns and topics.
 
     Args:
-        graph: Has the topics with their schemas.
         key: Environment and Kafka cluster.
-        listing: The cluster's contents.
     """
 
     def __init__(self, graph: Graph, key: tuple[str, str], listing: KsqlListing) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Row:
         fields: The fields of a record or of a union of several types; none for another type.
         row: The fields of an envelope's `after`, if it is one of Debezium's.
         type: The type of the whole.
-        spelled: The same in words, as in a field.
+        spell: Tells the same in words, as in a field.
         name: The record's name, empty if it has none.
         full_name: The record's name with its namespace.
         ordered: Whether the schema tells the order of its fields.
@@ -51,7 +51,7 @@ class Row:
     fields: tuple[RowField, ...] = ()
     row: tuple[RowField, ...] = ()
     type: SqlType | None = None
-    spelled: str = ""
+    spell: Callable[[], str] = str
     name: str = ""
     full_name: str = ""
     ordered: bool = True
@@ -87,12 +87,7 @@ _PROTO_SCALARS = frozenset(
 
 
 class ProtobufRow:
-    """Reads one schema.
-
-    Args:
-        schema: The schema.
-        referenced: Those that it imports, directly or not.
-    """
+    """Reads one schema, with those that it imports, directly or not."""
 
     def __init__(self, schema: Schema, referenced: Iterable[protobuf_text.File]) -> None:
         self._schema = schema
@@ -120,7 +115,7 @@ class ProtobufRow:
             )
         by_flink = self._file.package == "io.confluent.protobuf.generated"
         kind = row_type(fields)
-        return Row(fields, row, kind, first.full_name, first.name, first.full_name, by_flink=by_flink)
+        return Row(fields, row, kind, lambda: first.full_name, first.name, first.full_name, by_flink=by_flink)
 
     def _fields(self, message: Message) -> tuple[RowField, ...]:
         """A message's fields, those of a oneof last."""

@@ -141,7 +141,11 @@ def avro_type(value: Any, depth: int = 0) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        members = [avro_type(member, depth + 1) for member in value if member != "null"]
+        members = [
+            member if isinstance(member, str) else avro_type(member, depth + 1)
+            for member in value
+            if member != "null"
+        ]
         return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
     if not isinstance(value, dict):
         return "unknown"
@@ -195,8 +199,10 @@ def columns_of(schema: Schema) -> list[Column]:
 
 
 def _column(name: str, kind: str, comment: object) -> Column:
-    text = " ".join(comment.split()) if isinstance(comment, str) else ""
-    return {"name": name, "type": kind, **({"comment": text} if text else {})}
+    column = {"name": name, "type": kind}
+    if isinstance(comment, str) and (text := " ".join(comment.split())):
+        column["comment"] = text
+    return column
 
 
 def _avro_columns(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterator[Column]:

@@ -27,9 +27,6 @@ def add_tableflow(
     """Add each topic's Tableflow table, and an edge to its dead letter topic.
 
     Args:
-        builder: Collects the nodes and edges.
-        place: The cluster.
-        topics: As Tableflow lists them.
         integrations: The cluster's catalogs; None if they could not all be read, which leaves the Glue
             database unknown: it may have a custom name.
     """

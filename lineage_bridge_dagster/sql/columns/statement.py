@@ -176,17 +176,14 @@ def written_columns(tree: Tree, context: StatementContext) -> tuple[Writer, ...]
 
 def merged_columns(columns: Iterable[ColumnLineage]) -> tuple[ColumnLineage, ...]:
     """Each column once, with all its origins: several statements may fill one table."""
-    found: dict[tuple[TablePath, str], list[ColumnLineage]] = {}
+    found: dict[tuple[TablePath, str], ColumnLineage] = {}
     for column in columns:
-        found.setdefault((column.table, column.column), []).append(column)
-    return tuple(_merged(key, same) for key, same in found.items())
-
-
-def _merged(key: tuple[TablePath, str], columns: Sequence[ColumnLineage]) -> ColumnLineage:
-    if len(columns) == 1:
-        return ColumnLineage(*key, columns[0].sources, columns[0].open)
-    origin = merged(Origin(column.sources, column.open) for column in columns)
-    return ColumnLineage(*key, origin.sources, origin.open)
+        key = (column.table, column.column)
+        origin: ColumnLineage | Origin = column
+        if key in found:
+            origin = merged(Origin(each.sources, each.open) for each in (found[key], column))
+        found[key] = ColumnLineage(*key, origin.sources, origin.open)
+    return tuple(found.values())
 
 
 def output_columns(tree: Tree, context: StatementContext) -> Relation:

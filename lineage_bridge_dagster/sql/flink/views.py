@@ -7,7 +7,7 @@ it was when the statement was created.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Self, TypeVar
 
@@ -59,7 +59,11 @@ def expand_views(texts: Iterable[ParsedText], index: NameIndex | None = None) ->
         One expansion per text, in the same order.
     """
     index = index or NameIndex()
-    resolved = [[r.statement for r in resolve_statements(text, index)] for text in texts]
+    return expand_resolved([[r.statement for r in resolve_statements(text, index)] for text in texts])
+
+
+def expand_resolved(resolved: Sequence[list[SqlStatement]]) -> list[ViewExpansion]:
+    """As `expand_views`, of the statements of each text, whose paths are canonical."""
     catalog = ViewCatalog.of((s, s.view.reads if s.view else None) for text in resolved for s in text)
     return [_expand(text, catalog) for text in resolved]
 
