@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
     from lineage_bridge_dagster.catalogs.iceberg.table_reading import IcebergTable, Identifier
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-    from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 
 #: A tick does not wait longer than this for a list; the next one tries again.
 _TIMEOUT_SECONDS = 8.0
@@ -53,7 +52,6 @@ class ListClient:
         self._transport = transport
         self._client_settings: Settings | None = None
         self._session: ConfluentSession | None = None
-        self._tableflow: TableflowClient | None = None
         self._glue: GlueReader | None = None
         self._iceberg: IcebergClient | None = None
         #: By database: the tables found by name, and where the next call goes on.
@@ -131,10 +129,9 @@ class ListClient:
             self._glue = GlueReader(glue_client(settings.aws))
         return self._glue
 
-    def _tableflow_client(self, settings: Settings) -> TableflowClient:
-        if self._tableflow is None:
+    def _confluent(self, settings: Settings) -> ConfluentSession:
+        if self._session is None:
             from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-            from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
 
             quick = {
                 "timeout_seconds": min(_TIMEOUT_SECONDS, settings.confluent.timeout_seconds),
@@ -145,18 +142,21 @@ class ListClient:
                 self._transport,
                 renew=lambda: settings.read_again().confluent,
             )
-            self._tableflow = TableflowClient(self._session)
-        return self._tableflow
+        return self._session
 
     def _topics(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        client = self._tableflow_client(settings)
-        for topic in client.topics(scope.environment, scope.place):
+        from lineage_bridge_dagster.confluent.api.tableflow import TableflowTopic, list_tableflow
+
+        session = self._confluent(settings)
+        for topic in list_tableflow(session, TableflowTopic, scope.environment, scope.place):
             syncs = sorted(sync.sync_status for sync in topic.status.catalog_sync_statuses)
             yield f"{topic.display_name}\t{topic.phase} {topic.spec.suspended} {' '.join(syncs)}"
 
     def _integrations(self, settings: Settings, scope: ListScope) -> Iterable[str]:
-        client = self._tableflow_client(settings)
-        for integration in client.integrations(scope.environment, scope.place):
+        from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, list_tableflow
+
+        session = self._confluent(settings)
+        for integration in list_tableflow(session, CatalogIntegration, scope.environment, scope.place):
             state = f"{integration.spec.suspended} {integration.phase}"
             yield f"{integration.id}\t{integration.custom_database} {state}"
 

@@ -27,7 +27,6 @@ def every_catalog(
 
     Args:
         catalogs: Reads the configured catalogs; called when one of them is needed.
-        settings: What to write, and limits.
         sleep: Waits between attempts at one table, in seconds.
     """
     return GlueCatalog(client, settings, sleep=sleep), RestCatalogs(catalogs, settings, sleep=sleep)

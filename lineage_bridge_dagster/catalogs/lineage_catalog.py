@@ -146,7 +146,6 @@ class LineageCatalog(ABC, Generic[T, R, C]):
         """Who likely took the lineage away, with the evidence, as a clause. Pure.
 
         Args:
-            table: The table without its lineage.
             before: The facts of the table when it was last seen with its lineage.
             survived: Whether the lineage has outlived earlier data commits, so that one proves nothing.
         """

@@ -58,9 +58,7 @@ def push_tables(
         discovery: The graph, and the coverage that decides which lineage may be shortened or removed. Nothing
             is removed for a graph without coverage, such as one from a file.
         catalogs: Reads the catalogs; called only if the graph has tables of REST catalogs to push to.
-        settings: What to write, and limits.
         tables: The tables to push, by node id or name, as for `push_to`; None means all.
-        dry_run: Plan and compare, but do not write.
         progress: Called after each table with the number of tables done and the total, for Glue's and for
             the others, and with the result.
     """
@@ -115,7 +113,6 @@ def push_to(
     Args:
         discovery: As for `push_tables`.
         tables: The tables to push, by node id, qualified name or dotted name, ignoring case; None means all.
-        dry_run: Plan and compare, but do not write.
         progress: Called after each table with the number of tables of its kind that are done, the total of
             that kind, and the result.
     """

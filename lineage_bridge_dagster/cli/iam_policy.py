@@ -281,7 +281,7 @@ def _trust(
     external_id: str | None,
 ) -> Trust:
     """Who assumes the role: from the options, else from Confluent's provider integrations."""
-    from lineage_bridge_dagster.confluent.api.org import ProviderIntegrationClient
+    from lineage_bridge_dagster.confluent.api.org import aws_integrations
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
     from lineage_bridge_dagster.operations.iam.scope import EXTERNAL_ID, PRINCIPAL, environments_of
     from lineage_bridge_dagster.operations.iam.trust import Trust, trust_of, wanted_integrations
@@ -294,8 +294,7 @@ def _trust(
     if not where or not settings.confluent.credential("confluent_cloud"):
         return Trust()
     with ConfluentSession(settings.confluent) as session:
-        client = ProviderIntegrationClient(session)
-        found = [each for environment in where for each in client.integrations(environment)]
+        found = [each for environment in where for each in aws_integrations(session, environment)]
     return trust_of(found, {integration} if integration else wanted_integrations(graph))
 
 

@@ -17,8 +17,9 @@ from lineage_bridge_dagster.config.addresses import is_in_clear
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.org import ClusterClient, Environment, KafkaCluster, OrgClient
-from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster
+from lineage_bridge_dagster.confluent.api.paging import list_control
+from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
 from lineage_bridge_dagster.confluent.filters import require_known, select
@@ -70,11 +71,6 @@ def connect(
 ) -> ClusterConnection:
     """Resolve a cluster.
 
-    Args:
-        settings: with the keys.
-        kafka: which cluster.
-        renew: reads the settings again if a key is refused.
-
     Raises:
         ConfigurationError: there is no such environment or cluster, or its name is that of several.
         ConfluentError: the control plane did not answer, or a key is missing.
@@ -89,13 +85,13 @@ def _in_the_cloud(
     settings: ConfluentSettings, kafka: KafkaConfig, renew: Callable[[], ConfluentSettings] | None
 ) -> ClusterConnection:
     with ConfluentSession(settings, renew=renew) as session:
-        environments = OrgClient(session).environments()
+        environments = list_control(session, Environment)
         wanted = [kafka.environment] if kafka.environment else []
         require_known("environment", "kafka.environment", environments, wanted)
         found: list[tuple[Environment, KafkaCluster]] = []
         seen: list[KafkaCluster] = []
         for environment in select(environments, wanted):
-            clusters = ClusterClient(session).clusters(environment.id)
+            clusters = list_control(session, KafkaCluster, environment.id)
             seen += clusters
             found += [(environment, cluster) for cluster in select(clusters, [kafka.cluster])]
         if not found:
@@ -107,7 +103,7 @@ def _in_the_cloud(
                 hint="Write the cluster's id in kafka.cluster, or its environment in kafka.environment.",
             )
         environment, cluster = found[0]
-        registries = SchemaRegistryClient(session, environment.id).registries()
+        registries = list_control(session, Registry, environment.id)
         # With the keys that were not refused.
         settings = session.settings
     registry = next((each for each in registries if each.http_endpoint), None)

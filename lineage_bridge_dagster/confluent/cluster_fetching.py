@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 from lineage_bridge_dagster.confluent.api.connect import ConnectClient
 from lineage_bridge_dagster.confluent.api.errors import (
@@ -24,13 +25,15 @@ from lineage_bridge_dagster.confluent.api.errors import (
 from lineage_bridge_dagster.confluent.api.kafka_rest import (
     ClusterLink,
     ConsumerGroup,
-    KafkaRestClient,
+    ConsumerLag,
     KafkaTopic,
     Mirror,
     TopicSetting,
+    list_kafka,
 )
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowClient, TableflowTopic
+from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic, list_tableflow
 from lineage_bridge_dagster.confluent.connectors import ConnectorOffset, ConnectorRecord, resolve
 from lineage_bridge_dagster.confluent.connectors.evidence import is_in_doubt, names_read
 from lineage_bridge_dagster.confluent.connectors.record import ExistingTopics
@@ -38,6 +41,8 @@ from lineage_bridge_dagster.confluent.graph.builder import Place
 from lineage_bridge_dagster.confluent.offset_cache import OffsetCache, OffsetEvidence, question
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 from lineage_bridge_dagster.redaction.redact import redact_text
+
+R = TypeVar("R", bound=ApiRecord)
 
 #: Errors of one connector. After any other, the rest of the cluster's connectors are not asked.
 _OF_ONE_CONNECTOR = (Forbidden, NotFound, MalformedResponse, PartialResponse)
@@ -138,9 +143,6 @@ class ClusterFetch:
     """Fills one cluster's listing, in three stages of requests that may run concurrently.
 
     Args:
-        session: sends the requests.
-        recorder: records how they went.
-        listing: to fill.
         cache: the last answers about connectors' offsets; None asks for no offsets.
     """
 
@@ -155,8 +157,7 @@ class ClusterFetch:
         self._listing = listing
         self._place = place = listing.place
         self._label = place.cluster.label
-        self._kafka = KafkaRestClient(session, place.environment.id, place.cluster)
-        self._tableflow = TableflowClient(session)
+        self._session = session
         self._connect = ConnectClient(session)
         self._offsets = OffsetFetch(session, recorder, cache, place) if cache is not None else None
 
@@ -184,16 +185,19 @@ class ClusterFetch:
             tasks += self._offsets.tasks(self._listing.connectors, topics)
         return tasks
 
+    def _kafka(self, record: type[R], **parts: str) -> list[R]:
+        return list_kafka(self._session, record, self._place.environment.id, self._place.cluster, **parts)
+
     def _list_topics(self) -> None:
         scope = self._place.scope("kafka")
         listing, recorder = self._listing, self._recorder
-        listing.topics = recorder.read(scope, f"Topics of {self._label}", self._kafka.topics)
+        listing.topics = recorder.read(scope, f"Topics of {self._label}", partial(self._kafka, KafkaTopic))
         listing.topics_complete = recorder.is_complete(scope)
         if listing.topics:
             what = f"Topic settings of {self._label}"
             listing.configs = (
                 recorder.read_optional(
-                    scope, what, self._kafka.topic_configs, secondary=True, may_be_denied=True
+                    scope, what, partial(self._kafka, TopicSetting), secondary=True, may_be_denied=True
                 )
                 or ()
             )
@@ -205,29 +209,29 @@ class ClusterFetch:
 
     def _list_tableflow(self) -> None:
         what = f"Tableflow topics of {self._label}"
-        call = partial(self._tableflow.topics, *self._place.key)
+        call = partial(list_tableflow, self._session, TableflowTopic, *self._place.key)
         self._listing.tableflow = self._recorder.read(self._place.scope("tableflow"), what, call)
 
     def _list_integrations(self) -> None:
         scope = self._place.scope("catalog_integrations")
         what = f"Catalog integrations of {self._label}"
-        call = partial(self._tableflow.integrations, *self._place.key)
+        call = partial(list_tableflow, self._session, CatalogIntegration, *self._place.key)
         integrations = self._recorder.read(scope, what, call)
         self._listing.integrations = integrations if self._recorder.is_complete(scope) else None
 
     def _list_mirrors(self) -> None:
-        scope = self._place.scope("mirrors")
-        mirrors = self._recorder.read_optional(scope, f"Mirror topics of {self._label}", self._kafka.mirrors)
+        scope, call = self._place.scope("mirrors"), partial(self._kafka, Mirror)
+        mirrors = self._recorder.read_optional(scope, f"Mirror topics of {self._label}", call)
         self._listing.mirrors = mirrors or ()
 
     def _list_groups(self) -> None:
-        scope = self._place.scope("consumer_groups")
+        scope, call = self._place.scope("consumer_groups"), partial(self._kafka, ConsumerGroup)
         what = f"Consumer groups of {self._label}"
-        self._listing.groups = self._recorder.read_optional(scope, what, self._kafka.consumer_groups) or ()
+        self._listing.groups = self._recorder.read_optional(scope, what, call) or ()
 
     def _list_links(self) -> None:
         try:
-            self._listing.links = self._kafka.links()
+            self._listing.links = self._kafka(ClusterLink)
         except ConfluentError as error:
             # A mirror's source is known only by its link, so that even a 404 is a failure here.
             if isinstance(error, PartialResponse):
@@ -237,7 +241,7 @@ class ClusterFetch:
 
     def _list_lags(self, group: str) -> None:
         try:
-            lags = self._kafka.consumer_lags(group)
+            lags = self._kafka(ConsumerLag, group=group)
         except ConfluentError as error:
             # A group may end at any time.
             if error.status not in (404, 405):

@@ -75,8 +75,6 @@ def discover(
 
     Args:
         settings: the API's address, the keys, and what to read.
-        transport: replaces the HTTP transport.
-        renew: reads the settings again if a key is refused.
         parser: a running Flink parser to use; otherwise one is started if there is SQL to parse.
         last: the last discovery; SQL that it parsed is not parsed again.
         sql: how statements and queries are shown: full, redacted, hash or none.

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.confluent.api.access import ROLES
@@ -27,21 +28,18 @@ from lineage_bridge_dagster.confluent.api.errors import (
 )
 from lineage_bridge_dagster.confluent.api.flink import (
     ComputePool,
-    FlinkClient,
     FlinkRegion,
     FlinkStatement,
     MaterializedTable,
     RegionKey,
+    endpoint_of,
+    list_flink,
     regions_of,
 )
-from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqldbClient, KsqlQuery
-from lineage_bridge_dagster.confluent.api.org import (
-    ClusterClient,
-    Environment,
-    KafkaCluster,
-    Organization,
-    OrgClient,
-)
+from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqlQuery, ksqldb_contents
+from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster, Organization
+from lineage_bridge_dagster.confluent.api.paging import list_control
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, Schema, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterFetch, ClusterListing
@@ -51,6 +49,8 @@ from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing
 from lineage_bridge_dagster.confluent.offset_cache import OffsetCache
 from lineage_bridge_dagster.confluent.scopes import ScopeRecorder, Task
 from lineage_bridge_dagster.lineage.coverage import Scope
+
+R = TypeVar("R", bound=ApiRecord)
 
 
 @dataclass(slots=True)
@@ -68,8 +68,7 @@ class FlinkFetch:
 
     def __init__(self, session: ConfluentSession, recorder: ScopeRecorder) -> None:
         self._recorder = recorder
-        self._org = OrgClient(session)
-        self._client = FlinkClient(session)
+        self._session = session
         self._organization: Organization | ConfluentError | None = None
         self._regions: list[FlinkRegion] = []
         self._regions_error: ConfluentError | None = None
@@ -87,21 +86,21 @@ class FlinkFetch:
         except ConfluentError as error:
             self._recorder.record_failure(scope, f"Flink statements of {label}", error)
             return
-        address = (endpoint, organization, environment.id, region)
+
+        def listed(record: type[R]) -> list[R]:
+            return list_flink(self._session, record, endpoint, organization, environment.id, region)
+
         listing.statements = self._recorder.read(
-            scope, f"Flink statements of {label}", partial(self._client.statements, *address)
+            scope, f"Flink statements of {label}", partial(listed, FlinkStatement)
         )
         tables = self._recorder.read_optional(
-            scope,
-            f"Materialized tables of {label}",
-            partial(self._client.materialized_tables, *address),
-            secondary=True,
+            scope, f"Materialized tables of {label}", partial(listed, MaterializedTable), secondary=True
         )
         listing.tables = tables or ()
 
     def _find_organization(self) -> None:
         try:
-            organizations = self._org.organizations()
+            organizations = list_control(self._session, Organization)
         except PartialResponse as partial_list:
             organizations = list(partial_list.items)
         except ConfluentError as error:
@@ -111,7 +110,7 @@ class FlinkFetch:
 
     def _list_regions(self) -> None:
         try:
-            self._regions = self._client.regions()
+            self._regions = list_control(self._session, FlinkRegion)
         except PartialResponse as partial_list:
             self._regions, self._regions_error = list(partial_list.items), partial_list
         except ConfluentError as error:
@@ -129,7 +128,7 @@ class FlinkFetch:
 
     def _endpoint(self, region: RegionKey) -> str:
         try:
-            return self._client.endpoint(region, self._regions)
+            return endpoint_of(self._session, region, self._regions)
         except ConfluentError:
             if self._regions_error is not None:
                 raise self._regions_error from None
@@ -168,8 +167,6 @@ def fetch(session: ConfluentSession, recorder: ScopeRecorder, offsets: OffsetCac
     """Run all requests of a discovery; failures are in the recorder's coverage.
 
     Args:
-        session: sends the requests.
-        recorder: records how they went.
         offsets: the last answers about connectors' offsets; None asks for no offsets.
 
     Raises:
@@ -222,7 +219,8 @@ class _Fetch:
     def _list_environments(self) -> None:
         scope = Scope("environments")
         wanted = self._settings.environments
-        environments = self._recorder.read(scope, "Environments", OrgClient(self._session).environments)
+        call = partial(list_control, self._session, Environment)
+        environments = self._recorder.read(scope, "Environments", call)
         if self._recorder.is_complete(scope):
             if environments:
                 require_known("environment", f"{PREFIX}ENVIRONMENTS", environments, wanted)
@@ -235,29 +233,23 @@ class _Fetch:
         return [partial(call, listing) for listing in self._fetched.environments for call in lists]
 
     def _list_clusters(self, listing: EnvironmentListing) -> None:
-        environment = listing.environment
-        call = partial(ClusterClient(self._session).clusters, environment.id)
-        scope = Scope("clusters", environment.id)
-        listing.kafka_clusters = self._recorder.read(scope, f"Kafka clusters of {environment.label}", call)
+        listing.kafka_clusters = self._listed(KafkaCluster, "clusters", "Kafka clusters", listing)
 
     def _list_pools(self, listing: EnvironmentListing) -> None:
-        environment = listing.environment
-        call = partial(FlinkClient(self._session).compute_pools, environment.id)
-        what = f"Flink compute pools of {environment.label}"
-        listing.compute_pools = self._recorder.read(Scope("compute_pools", environment.id), what, call)
+        listing.compute_pools = self._listed(ComputePool, "compute_pools", "Flink compute pools", listing)
 
     def _list_registries(self, listing: EnvironmentListing) -> None:
-        environment = listing.environment
-        call = SchemaRegistryClient(self._session, environment.id).registries
-        what = f"Schema Registries of {environment.label}"
-        listing.registries = self._recorder.read(Scope("schema_registry", environment.id), what, call)
+        listing.registries = self._listed(Registry, "schema_registry", "Schema Registries", listing)
 
     def _list_ksqldb_clusters(self, listing: EnvironmentListing) -> None:
+        listing.ksqldb_clusters = self._listed(KsqlCluster, "ksqldb_clusters", "ksqlDB clusters", listing)
+
+    def _listed(self, record: type[R], api: str, what: str, listing: EnvironmentListing) -> list[R]:
         environment = listing.environment
-        call = partial(KsqldbClient(self._session).clusters, environment.id)
-        what = f"ksqlDB clusters of {environment.label}"
-        clusters = self._recorder.read_optional(Scope("ksqldb_clusters", environment.id), what, call)
-        listing.ksqldb_clusters = clusters or ()
+        # Not every environment offers ksqlDB.
+        read = self._recorder.read_optional if record is KsqlCluster else self._recorder.read
+        call = partial(list_control, self._session, record, environment.id)
+        return read(Scope(api, environment.id), f"{what} of {environment.label}", call) or []
 
     def _select_clusters(self) -> None:
         """Keep the name of every cluster, and continue with those that the settings select."""
@@ -332,7 +324,7 @@ class _Fetch:
         cluster = listing.cluster
 
         def list_queries() -> list[KsqlQuery]:
-            contents = KsqldbClient(self._session).contents(environment.id, cluster)
+            contents = ksqldb_contents(self._session, environment.id, cluster)
             listing.sources, listing.queries = contents.sources, contents.queries
             listing.descriptions = contents.descriptions
             if contents.problem is not None:

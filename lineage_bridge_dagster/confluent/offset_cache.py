@@ -54,7 +54,6 @@ class OffsetCache:
 
     Args:
         last: The last discovery. A cache of another version, or a malformed one, counts as empty.
-        now: The time of this discovery.
     """
 
     #: Key in `Discovery.caches`.

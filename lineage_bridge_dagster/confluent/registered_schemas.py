@@ -18,8 +18,6 @@ def fetch_schemas(
     References of JSON and Protobuf schemas take one request each: registries inline those of Avro alone.
 
     Args:
-        registry: the client.
-        endpoint: base URL of the registry.
         subject: such as `orders.v1-value`; it may contain any character, a context's colons too.
         known: schemas fetched before; a schema id never changes, so they are kept and not resolved again.
 

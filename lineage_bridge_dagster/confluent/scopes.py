@@ -63,9 +63,6 @@ class ScopeRecorder:
         resources known before must not count as deleted, so it is recorded like any other failure.
 
         Args:
-            scope: the scope to record.
-            what: what is listed, for progress.
-            call: the request.
             secondary: the scope has another, primary request; a failure then makes it partial.
             may_be_denied: a 403 loses no node and no edge (topic settings), so the scope stays complete.
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lineage_bridge_dagster.confluent.api.org import ClusterClient, OrgClient
+from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic, list_tableflow
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
 from lineage_bridge_dagster.confluent.graph.builder import Builder, Console, Place
 from lineage_bridge_dagster.confluent.graph.tableflow import add_tableflow
@@ -31,26 +32,19 @@ def read_tableflow(session: ConfluentSession, environment: str, cluster: str) ->
     Raises:
         ConfluentError: a request failed, or returned only a part.
     """
-    environments = {each.id: each for each in OrgClient(session).environments()}
-    clusters = {each.id: each for each in ClusterClient(session).clusters(environment)}
+    environments = {each.id: each for each in list_control(session, Environment)}
+    clusters = {each.id: each for each in list_control(session, KafkaCluster, environment)}
     if environment not in environments or cluster not in clusters:
         return None
-    client = TableflowClient(session)
     return ClusterListing(
         Place(environments[environment], clusters[cluster]),
-        tableflow=client.topics(environment, cluster),
-        integrations=client.integrations(environment, cluster),
+        tableflow=list_tableflow(session, TableflowTopic, environment, cluster),
+        integrations=list_tableflow(session, CatalogIntegration, environment, cluster),
     )
 
 
 def with_tableflow(discovery: Discovery, listing: ClusterListing, console: Console, now: str) -> Graph | None:
     """The discovery's graph with a cluster's Tableflow tables as they are listed.
-
-    Args:
-        discovery: The last one.
-        listing: What `read_tableflow` returned.
-        console: Makes the links of new nodes.
-        now: ISO 8601 UTC.
 
     Returns:
         None if only a whole discovery can tell: a table is gone, its place in Glue has changed, its topic is

@@ -77,8 +77,6 @@ def discover(
         settings: the endpoints, the keys, what to read, and how SQL is shown.
         last: the last good discovery, whose nodes and edges are kept for every scope that fails now.
         progress: called with one readable line per step.
-        transport: replaces the HTTP transport of the Confluent clients.
-        glue_client: replaces the Glue client.
         parser: a running Flink parser to share; by default one is started and stopped here.
         clock: returns the discovery's time.
 
@@ -130,15 +128,7 @@ def with_events(
     progress: ReportLine = lambda _line: None,
     clock: Callable[[], datetime] = utc_now,
 ) -> tuple[Discovery, Discovery | None]:
-    """A discovery with the jobs outside Confluent, and the last one without sources that are not read now.
-
-    Args:
-        found: What everything else tells.
-        last: The last discovery.
-        settings: Which events are read.
-        progress: Called with one readable line per source.
-        clock: The time of the reading.
-    """
+    """A discovery with the jobs outside Confluent, and the last one without sources that are not read now."""
     open_s3 = partial(s3_client, settings.aws)
     sources = event_sources(settings.openlineage, settings.confluent, found.graph, open_s3)
     last = last and without_other_sources(last, [source.name for source in sources])
@@ -157,12 +147,7 @@ def with_events(
 
 
 def dataset_of(catalog: CatalogSettings, table: str) -> str:
-    """The dataset of a table of a REST catalog, as a connector with the catalog's settings names it.
-
-    Args:
-        catalog: The catalog.
-        table: `namespace.table`.
-    """
+    """The dataset of `namespace.table` of a REST catalog, as a connector with its settings names it."""
     return iceberg_dataset(
         Config(
             {

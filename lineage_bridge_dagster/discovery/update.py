@@ -42,11 +42,8 @@ def update(
 
     Args:
         settings: the endpoints, the keys, and how SQL is shown.
-        last: the last discovery.
         clusters: environment and cluster ids whose Tableflow tables or catalog integrations have changed.
         databases: names of the Glue databases whose tables have changed.
-        transport: replaces the HTTP transport of the Confluent clients.
-        glue_client: replaces the Glue client.
         clock: the time that new nodes and edges are stamped with.
 
     Returns:

@@ -71,7 +71,6 @@ def redact_sql(text: str, *, is_parsed: bool = True) -> str:
     `MAP['token', '...']`, `token IN ('...')`, `'...' AS password` and `AES_DECRYPT(c, '...')`.
 
     Args:
-        text: SQL of any dialect.
         is_parsed: Whether the engine's parser accepts it; all literals of a text that it rejects are masked.
     """
     return until_stable(lambda one: _once(one, is_parsed), text)
@@ -131,7 +130,6 @@ def _judge(group: Group, tainted: bool = False, columns: Sequence[bool] | None =
     """Mask what is to be masked in a group.
 
     Args:
-        group: The group.
         tainted: Whether the literals in it belong to a secret.
         columns: Which columns of a query are secrets; None if it has no names for them.
     """

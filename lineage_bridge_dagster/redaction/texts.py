@@ -26,7 +26,6 @@ def block_below(text: str, key: int, position: int) -> tuple[int, int] | None:
     """The span of the value that a key of YAML has in the lines below it.
 
     Args:
-        text: Any text.
         key: Where the key starts.
         position: Where its colon ends.
 

@@ -76,10 +76,7 @@ class _AvroScope:
 
 
 def avro_type(text: str) -> tuple[IcebergType, bool]:
-    """The type of an Avro schema, and whether it is required: no union with null.
-
-    Args:
-        text: a schema without references, as JSON.
+    """The type of an Avro schema without references, and whether it is required: no union with null.
 
     Raises:
         SchemaError: a field cannot be a column.

@@ -113,7 +113,6 @@ def own_type(
     """The type of the values that are written with a schema.
 
     Args:
-        schema: the schema.
         reader: a later version; the type is then that of its values, if its format's rules let it read the
             older ones, with the fields that only these have.
         message: the full name of a Protobuf message; empty for the schema's first.
@@ -148,12 +147,7 @@ def table_schema(
 
     All are optional, but for those that identify a row of a table by key, if no key can lack one of them.
 
-    Args:
-        key: the schemas of the keys.
-        value: the schemas of the values.
-        mode: the table's.
-        portable: whether metadata columns have portable names.
-        raw: whether the bytes of key and value are among them.
+    `portable` and `raw` are those of `metadata_columns`.
 
     Raises:
         SchemaError: as `row_columns`, a field has the name of a metadata column, or two fields have the same

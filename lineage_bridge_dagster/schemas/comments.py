@@ -36,8 +36,6 @@ def comments(key: SubjectSchemas, value: SubjectSchemas, *, envelopes: bool = Fa
     """The comments of a topic's table; those of the value take precedence over the key's.
 
     Args:
-        key: the schemas of the keys.
-        value: the schemas of the values.
         envelopes: whether rows are the after-states of Debezium's envelopes, if the values are such.
 
     Raises:

@@ -39,11 +39,7 @@ class Shape(StrEnum):
 
 
 def shape_of(fields: Mapping[str, bool]) -> Shape | None:
-    """The shape of values with these fields; None if they are not Debezium's.
-
-    Args:
-        fields: name -> whether it is a record.
-    """
+    """The shape of values with these fields, which may be records; None if they are not Debezium's."""
     if fields.get(AFTER) and OP in fields:
         return Shape.ENVELOPE
     return Shape.FLATTENED if DELETED in fields or FLAT_OP in fields else None

@@ -47,7 +47,6 @@ class Gatherer:
     """Gathers the values of one schema.
 
     Args:
-        documents: the schema.
         on_error: takes the errors of the parts that cannot be read, which are then unknown; without it, the
             first one is raised.
     """
@@ -107,9 +106,7 @@ class Gatherer:
         A property that only some alternatives have is one of the object, which may lack it.
 
         Args:
-            value: the object or the array.
             word: `properties`, `items` or `additionalProperties`.
-            path: where it is.
         """
         if (known := self._members.get((id(value), word))) is not None:
             return known

@@ -22,10 +22,7 @@ _IGNORES_SIBLINGS = re.compile(r"json-schema\.org/draft-0[3-7]/")
 
 
 class Documents:
-    """A registered schema and the schemas that it refers to.
-
-    Args:
-        schema: a JSON Schema.
+    """A registered JSON Schema and the schemas that it refers to.
 
     Raises:
         SchemaError: a text is not JSON.

@@ -67,7 +67,6 @@ def json_node(schema: RegisteredSchema, on_error: Callable[[SchemaError], None] 
     """What a registered JSON Schema says of its values.
 
     Args:
-        schema: the schema.
         on_error: takes the errors of parts that no table can have, which are then of an unknown kind; without
             it, the first one is raised.
 

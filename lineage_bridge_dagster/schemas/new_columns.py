@@ -46,8 +46,6 @@ def placed(current: StructType, wanted: StructType, fixed: Collection[str] = ())
     """The columns that the fields of rows are written to.
 
     Args:
-        current: the table's columns.
-        wanted: the columns of the rows.
         fixed: the outer columns that cannot be others: those that identify a row.
 
     Raises:

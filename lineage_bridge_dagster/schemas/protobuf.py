@@ -250,8 +250,6 @@ class MessageReader:
         """A field's type, and the conversion of what `getattr` returns for it.
 
         Args:
-            field: the field.
-            path: its own.
             message: the message of the later version that also has the field.
         """
         later = message and message.fields_by_name.get(field.name)
@@ -294,8 +292,6 @@ class MessageReader:
         """The type of a field's values, one by one.
 
         Args:
-            field: the field.
-            path: its own.
             later: the field of the later version.
             options: the field that has the options; the field itself by default.
         """
@@ -337,9 +333,6 @@ class MessageReader:
 def declared_type(name: str) -> IcebergType | None:
     """The type of fields that are declared with a name, if no schema has to be read to know it.
 
-    Args:
-        name: of a scalar type, or the full name of a message of Google's.
-
     >>> str(declared_type("fixed32")), str(declared_type("google.protobuf.BoolValue")), declared_type("Order")
     ('long', 'boolean', None)
     """
@@ -355,7 +348,6 @@ def message_reader(files: bytes, message: str = "", later: bytes = b"") -> Messa
     """The reader of a compiled schema; a process makes it once.
 
     Args:
-        files: the schema.
         message: the message's full name; empty for the first one.
         later: the later version whose types the fields get; empty for those of the schema.
     """

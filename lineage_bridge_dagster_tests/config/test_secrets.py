@@ -203,14 +203,14 @@ def test_error_of_a_rejected_key_does_not_show_it(manager: Any) -> None:
     """The key is sent as HTTP Basic; the error names the plane and the variable."""
     from lineage_bridge_dagster.confluent.api.errors import ConfluentError
     from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-    from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+    from lineage_bridge_dagster.confluent.api.tableflow import TableflowTopic, list_tableflow
 
     store(manager, "keys", **cloud_key())
     settings = reader("keys", region=REGION)().confluent.model_copy(update={"max_attempts": 1})
     rejecting = httpx.MockTransport(lambda _request: httpx.Response(401, json={"errors": []}))
     session = ConfluentSession(settings, rejecting)
     with pytest.raises(ConfluentError) as raised:
-        list(TableflowClient(session).topics("env-1", "lkc-1"))
+        list_tableflow(session, TableflowTopic, "env-1", "lkc-1")
     assert "LINEAGE_BRIDGE_" in str(raised.value)
     assert VALUE not in f"{raised.value!s} {raised.value!r} {session!r}"
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from lineage_bridge_dagster.confluent import cluster_connection
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import MissingCredential
-from lineage_bridge_dagster.confluent.api.org import (
-    ClusterClient,
-    ClusterSpec,
-    Environment,
-    KafkaCluster,
-    OrgClient,
-)
-from lineage_bridge_dagster.confluent.api.schema_registry import Registry, RegistrySpec, SchemaRegistryClient
+from lineage_bridge_dagster.confluent.api.org import ClusterSpec, Environment, KafkaCluster
+from lineage_bridge_dagster.confluent.api.schema_registry import Registry, RegistrySpec
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import connect
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
@@ -45,10 +42,13 @@ def _cloud(monkeypatch: pytest.MonkeyPatch) -> None:
 
     clusters = {"env-1": [cluster(1, "orders")], "env-2": [cluster(2, "orders"), cluster(3, "sales")]}
     environments = [Environment(id="env-1", display_name="dev"), Environment(id="env-2", display_name="prod")]
-    monkeypatch.setattr(OrgClient, "environments", lambda _self: environments)
-    monkeypatch.setattr(ClusterClient, "clusters", lambda _self, environment: clusters[environment])
     registry = Registry(id="lsrc-1", spec=RegistrySpec(http_endpoint="https://psrc-1.confluent.cloud"))
-    monkeypatch.setattr(SchemaRegistryClient, "registries", lambda _self: [registry])
+    lists = {Environment: {"": environments}, KafkaCluster: clusters}
+
+    def listed(_session: ConfluentSession, record: Any, environment: str = "") -> Any:
+        return [registry] if record is Registry else lists[record][environment]
+
+    monkeypatch.setattr(cluster_connection, "list_control", listed)
 
 
 @pytest.mark.usefixtures("_cloud")

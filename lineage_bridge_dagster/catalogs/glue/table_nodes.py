@@ -77,8 +77,6 @@ def absent_table_node(
 
     Args:
         place: where the table is expected, in lower case.
-        scope: `glue::{region}`.
-        now: ISO 8601 UTC.
         source: the Tableflow table that should become it.
         conflict: the topics that claim the table, as a sentence.
     """

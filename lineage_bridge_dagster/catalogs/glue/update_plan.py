@@ -94,7 +94,6 @@ def plan_update(
     """Plan the push to one table.
 
     Args:
-        table: the table as it is in Glue.
         document: the lineage to write; None removes ours.
         options: what to write. A part that is switched off is not written, removed or compared.
         complete: whether every scope that the chain passes through was fully read.

@@ -78,11 +78,9 @@ def enrich(
     assets, and a few that list the catalog.
 
     Args:
-        discovery: What was found in Confluent.
         catalogs: All catalogs; see `iceberg_catalogs` for those that are read.
         dataset_name: How a connector to a table names it.
         sql: How the SQL of earlier pushes is shown: full, redacted, hash or none.
-        clock: The time of the nodes.
         last: The last discovery, which tells which tables carry lineage.
 
     Returns:

@@ -52,7 +52,6 @@ def plan_properties(
     """Plan the push to one table.
 
     Args:
-        state: The table as it is.
         document: The lineage to write; None removes ours. Iceberg tables have no description of ours.
         options: What to write. Without `set_parameters` nothing is written, removed or compared.
         complete: Whether every scope that the chain passes through was fully read.

@@ -40,10 +40,8 @@ def enrich_from_tableflow(
     `catalog_table` node for each that Glue has not.
 
     Args:
-        discovery: What was found in Confluent, then in Glue.
         catalogs: All catalogs; those of Tableflow have the places of its tables.
         sql: How SQL in properties is shown: full, redacted, hash or none.
-        clock: The time of the nodes.
 
     Returns:
         A new discovery. A catalog that could not be read is in its coverage, as `iceberg::{name}`; nothing is

@@ -79,13 +79,7 @@ class _Position(NamedTuple):
 
 
 class TopicReader(AbstractContextManager["TopicReader"]):
-    """Reads offsets from one cluster's brokers; a context manager.
-
-    Args:
-        bootstrap: how to connect to the brokers.
-        timeout_seconds: of one request.
-        admin: replaces confluent-kafka's admin client.
-    """
+    """Reads offsets from one cluster's brokers; a context manager."""
 
     def __init__(
         self, bootstrap: Bootstrap, *, timeout_seconds: float = 30.0, admin: BrokerAdmin | None = None
@@ -165,7 +159,6 @@ class TopicReader(AbstractContextManager["TopicReader"]):
         """Read, by partition, the offset of the first record at or after a time; the end without one.
 
         Args:
-            topic: the topic.
             at_ms: Unix milliseconds.
 
         Raises:

@@ -11,7 +11,7 @@ from pydantic import AliasPath, Field
 
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
-from lineage_bridge_dagster.confluent.api.paging import list_control, list_records
+from lineage_bridge_dagster.confluent.api.paging import list_records
 from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.api.trusted_hosts import on_vendor_domain
@@ -28,12 +28,16 @@ class ComputePoolSpec(ApiRecord):
 class ComputePool(ApiRecord):
     """`fcpm/v2`."""
 
+    list_path = "/fcpm/v2/compute-pools"
+
     id: str
     spec: ComputePoolSpec = Field(default_factory=ComputePoolSpec)
 
 
 class FlinkRegion(ApiRecord):
     """`fcpm/v2` Region: a cloud and region that offers Flink, with its endpoint."""
+
+    list_path = "/fcpm/v2/regions"
 
     cloud: str
     region_name: str
@@ -69,6 +73,8 @@ class FlinkStatus(ApiRecord):
 class FlinkStatement(ApiRecord):
     """`sql/v1` Statement."""
 
+    list_path = "statements"
+
     name: str
     spec: FlinkSpec = Field(default_factory=FlinkSpec)
     status: FlinkStatus = Field(default_factory=FlinkStatus)
@@ -85,6 +91,8 @@ class MaterializedTableSpec(ApiRecord):
 
 class MaterializedTable(ApiRecord):
     """`sql/v1` MaterializedTable: a topic that Flink maintains from a query, without a statement."""
+
+    list_path = "materialized-tables"
 
     name: str
     spec: MaterializedTableSpec = Field(default_factory=MaterializedTableSpec)
@@ -118,63 +126,43 @@ def regions_of(pools: Iterable[ComputePool]) -> list[RegionKey]:
     )
 
 
-class FlinkClient:
-    """Lists compute pools, regions, statements and materialized tables; raises `ConfluentError`."""
+def endpoint_of(session: ConfluentSession, key: RegionKey, regions: Iterable[FlinkRegion]) -> str:
+    """Return a region's endpoint from the regions list, else by the vendor's naming rule.
 
-    def __init__(self, session: ConfluentSession) -> None:
-        self._session = session
+    Raises:
+        UntrustedAddress: the list lacks the region, and the configured API is not the vendor's.
+    """
+    for region in regions:
+        if RegionKey.of(region.cloud, region.region_name) == key:
+            endpoint = region.http_endpoint or region.private_http_endpoint
+            if endpoint:
+                return endpoint
+    if on_vendor_domain(session.base.host):
+        return f"https://flink.{key.region}.{key.cloud}.confluent.cloud"
+    raise UntrustedAddress(
+        f"The regions list names no endpoint for Flink in {key}.",
+        hint="See the compute_pools coverage: without that list the address is unknown.",
+    )
 
-    def compute_pools(self, environment: str) -> list[ComputePool]:
-        return list_control(self._session, ComputePool, "/fcpm/v2/compute-pools", environment)
 
-    def regions(self) -> list[FlinkRegion]:
-        """All regions that offer Flink."""
-        return list_control(self._session, FlinkRegion, "/fcpm/v2/regions")
+def list_flink(
+    session: ConfluentSession,
+    record: type[R],
+    endpoint: str,
+    organization: str,
+    environment: str,
+    key: RegionKey,
+) -> list[R]:
+    """Read a list of one environment and region.
 
-    def endpoint(self, key: RegionKey, regions: Iterable[FlinkRegion]) -> str:
-        """Return a region's endpoint from the regions list, else by the vendor's naming rule.
-
-        Raises:
-            UntrustedAddress: the list lacks the region, and the configured API is not the vendor's.
-        """
-        for region in regions:
-            if RegionKey.of(region.cloud, region.region_name) == key:
-                endpoint = region.http_endpoint or region.private_http_endpoint
-                if endpoint:
-                    return endpoint
-        if on_vendor_domain(self._session.base.host):
-            return f"https://flink.{key.region}.{key.cloud}.confluent.cloud"
-        raise UntrustedAddress(
-            f"The regions list names no endpoint for Flink in {key}.",
-            hint="See the compute_pools coverage: without that list the address is unknown.",
-        )
-
-    def statements(
-        self, endpoint: str, organization: str, environment: str, key: RegionKey
-    ) -> list[FlinkStatement]:
-        return self._list(FlinkStatement, "statements", endpoint, organization, environment, key)
-
-    def materialized_tables(
-        self, endpoint: str, organization: str, environment: str, key: RegionKey
-    ) -> list[MaterializedTable]:
-        return self._list(MaterializedTable, "materialized-tables", endpoint, organization, environment, key)
-
-    def _list(
-        self,
-        record: type[R],
-        resource: str,
-        endpoint: str,
-        organization: str,
-        environment: str,
-        key: RegionKey,
-    ) -> list[R]:
-        access = Access(
-            "flink", (f"{key.cloud}_{key.region}", f"{environment}_{key.cloud}_{key.region}", environment)
-        )
-        access.credential(self._session.settings)
-        path = (
-            f"/sql/v1/organizations/{quote(organization, safe='')}"
-            f"/environments/{quote(environment, safe='')}/{resource}"
-        )
-        url = self._session.data_url(endpoint, path, field=f"http_endpoint of Flink in {key}")
-        return list_records(self._session, record, url, access)
+    Raises:
+        ConfluentError: as `list_records`.
+    """
+    access = Access(
+        "flink", (f"{key.cloud}_{key.region}", f"{environment}_{key.cloud}_{key.region}", environment)
+    )
+    access.credential(session.settings)
+    place = f"organizations/{quote(organization, safe='')}/environments/{quote(environment, safe='')}"
+    path = f"/sql/v1/{place}/{record.list_path}"
+    url = session.data_url(endpoint, path, field=f"http_endpoint of Flink in {key}")
+    return list_records(session, record, url, access)

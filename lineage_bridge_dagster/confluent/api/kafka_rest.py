@@ -21,6 +21,8 @@ R = TypeVar("R", bound=ApiRecord)
 class KafkaTopic(ApiRecord):
     """`kafka/v3` TopicData."""
 
+    list_path = "/topics"
+
     topic_name: str
     is_internal: bool = False
     replication_factor: int | None = None
@@ -29,6 +31,8 @@ class KafkaTopic(ApiRecord):
 
 class TopicSetting(ApiRecord):
     """`kafka/v3` TopicConfigData: one setting of one topic."""
+
+    list_path = "/topics/-/configs"
 
     topic_name: str
     name: str
@@ -39,6 +43,8 @@ class TopicSetting(ApiRecord):
 
 class Mirror(ApiRecord):
     """`kafka/v3` ListMirrorTopicsResponseData: a topic that a cluster link replicates."""
+
+    list_path = "/links/-/mirrors"
 
     link_name: str
     mirror_topic_name: str
@@ -52,6 +58,8 @@ class ClusterLink(ApiRecord):
     A destination's link has `source_cluster_id`, a bidirectional one `remote_cluster_id`.
     """
 
+    list_path = "/links"
+
     link_name: str
     source_cluster_id: str = ""
     remote_cluster_id: str = ""
@@ -64,6 +72,8 @@ class ClusterLink(ApiRecord):
 class ConsumerGroup(ApiRecord):
     """`kafka/v3` ConsumerGroupData."""
 
+    list_path = "/consumer-groups"
+
     consumer_group_id: str
     is_simple: bool = False
     state: str = ""
@@ -73,49 +83,33 @@ class ConsumerGroup(ApiRecord):
 class ConsumerLag(ApiRecord):
     """`kafka/v3` ConsumerLagData, on dedicated clusters only."""
 
+    list_path = "/consumer-groups/{group}/lags"
+
     topic_name: str
 
 
-class KafkaRestClient:
-    """Lists the resources of one cluster; raises `ConfluentError`."""
+def list_kafka(
+    session: ConfluentSession, record: type[R], environment: str, cluster: KafkaCluster, **parts: str
+) -> list[R]:
+    """Read a list of one cluster, with all that the key's owner may describe.
 
-    def __init__(self, session: ConfluentSession, environment: str, cluster: KafkaCluster) -> None:
-        self._session = session
-        self._cluster = cluster
-        self._access = Access("kafka", (cluster.id, environment))
+    Args:
+        parts: what the record's path leaves open: the `group` of lags.
 
-    def topics(self) -> list[KafkaTopic]:
-        """Topics that the key's owner may describe."""
-        return self._list(KafkaTopic, "/topics")
-
-    def topic_configs(self) -> list[TopicSetting]:
-        """All settings of all topics, in one request."""
-        return self._list(TopicSetting, "/topics/-/configs")
-
-    def links(self) -> list[ClusterLink]:
-        return self._list(ClusterLink, "/links")
-
-    def mirrors(self) -> list[Mirror]:
-        """Mirror topics of all cluster links that end here."""
-        return self._list(Mirror, "/links/-/mirrors")
-
-    def consumer_groups(self) -> list[ConsumerGroup]:
-        return self._list(ConsumerGroup, "/consumer-groups")
-
-    def consumer_lags(self, group: str) -> list[ConsumerLag]:
-        """The partitions that a group reads; only dedicated clusters offer this."""
-        return self._list(ConsumerLag, f"/consumer-groups/{quote(group, safe='')}/lags")
-
-    def _list(self, record: type[R], path: str) -> list[R]:
-        if not self._cluster.http_endpoint:
-            raise Unreachable(
-                f"Kafka cluster {self._cluster.id} names no http_endpoint.",
-                hint="It may still be provisioning, or be reachable only from a private network.",
-            )
-        self._access.credential(self._session.settings)
-        url = self._session.data_url(
-            self._cluster.http_endpoint,
-            f"/kafka/v3/clusters/{quote(self._cluster.id, safe='')}{path}",
-            field=f"http_endpoint of cluster {self._cluster.id}",
+    Raises:
+        ConfluentError: as `list_records`; the cluster has no address yet.
+    """
+    access = Access("kafka", (cluster.id, environment))
+    if not cluster.http_endpoint:
+        raise Unreachable(
+            f"Kafka cluster {cluster.id} names no http_endpoint.",
+            hint="It may still be provisioning, or be reachable only from a private network.",
         )
-        return list_records(self._session, record, url, self._access, page_size=None)
+    access.credential(session.settings)
+    path = record.list_path.format(**{name: quote(part, safe="") for name, part in parts.items()})
+    url = session.data_url(
+        cluster.http_endpoint,
+        f"/kafka/v3/clusters/{quote(cluster.id, safe='')}{path}",
+        field=f"http_endpoint of cluster {cluster.id}",
+    )
+    return list_records(session, record, url, access, page_size=None)

@@ -18,7 +18,6 @@ from lineage_bridge_dagster.confluent.api.errors import (
     RequestRejected,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -35,6 +34,8 @@ class KsqlCluster(ApiRecord):
 
     `topic_prefix` starts the names of topics that ksqlDB itself creates; see `is_internal`.
     """
+
+    list_path = "/ksqldbcm/v2/clusters"
 
     id: str
     display_name: str = Field("", validation_alias=AliasPath("spec", "display_name"))
@@ -157,45 +158,36 @@ class KsqlContents:
     problem: ConfluentError | None = None
 
 
-class KsqldbClient:
-    """Lists ksqlDB clusters and their contents; raises `ConfluentError`."""
+def ksqldb_contents(session: ConfluentSession, environment: str, cluster: KsqlCluster) -> KsqlContents:
+    """Read streams, tables and queries; malformed ones are left out and reported in `problem`.
 
-    def __init__(self, session: ConfluentSession) -> None:
-        self._session = session
+    Raises:
+        Unreachable: the cluster is paused or has no address.
+        ConfluentError: the request failed.
+    """
+    access = Access("ksqldb", (cluster.id, environment))
+    if cluster.is_paused:
+        raise Unreachable(
+            f"{access.name} is paused; its queries are unavailable until it is resumed.",
+            hint="Its page in Confluent's console gives the reason; delete it if it is not needed.",
+        )
+    if not cluster.http_endpoint:
+        raise Unreachable(
+            f"{access.name} has no address yet (phase {cluster.phase or 'unknown'}).",
+            hint="Discover again once it is PROVISIONED.",
+        )
+    url = session.data_url(cluster.http_endpoint, "/ksql", field="status.http_endpoint")
 
-    def clusters(self, environment: str) -> list[KsqlCluster]:
-        return list_control(self._session, KsqlCluster, "/ksqldbcm/v2/clusters", environment)
+    def run(statements: str) -> Any:
+        body = {"ksql": statements, "streamsProperties": {}}
+        return session.post_query(url, access, body, read_only=True, media_type=MEDIA_TYPE)
 
-    def contents(self, environment: str, cluster: KsqlCluster) -> KsqlContents:
-        """Read streams, tables and queries; malformed ones are left out and reported in `problem`.
-
-        Raises:
-            Unreachable: the cluster is paused or has no address.
-            ConfluentError: the request failed.
-        """
-        access = Access("ksqldb", (cluster.id, environment))
-        if cluster.is_paused:
-            raise Unreachable(
-                f"{access.name} is paused; its queries are unavailable until it is resumed.",
-                hint="Its page in Confluent's console gives the reason; delete it if it is not needed.",
-            )
-        if not cluster.http_endpoint:
-            raise Unreachable(
-                f"{access.name} has no address yet (phase {cluster.phase or 'unknown'}).",
-                hint="Discover again once it is PROVISIONED.",
-            )
-        url = self._session.data_url(cluster.http_endpoint, "/ksql", field="status.http_endpoint")
-
-        def run(statements: str) -> Any:
-            body = {"ksql": statements, "streamsProperties": {}}
-            return self._session.post_query(url, access, body, read_only=True, media_type=MEDIA_TYPE)
-
-        try:
-            response = run(STATEMENTS)
-        except RequestRejected:
-            # An engine older than DESCRIBE STREAMS rejects the whole text.
-            response = run(_LISTS)
-        return contents_of(response, access.name)
+    try:
+        response = run(STATEMENTS)
+    except RequestRejected:
+        # An engine older than DESCRIBE STREAMS rejects the whole text.
+        response = run(_LISTS)
+    return contents_of(response, access.name)
 
 
 def contents_of(response: Any, where: str) -> KsqlContents:

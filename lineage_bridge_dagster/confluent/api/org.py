@@ -18,7 +18,9 @@ _ORGANIZATION = re.compile(r"/organization=([^/]+)")
 
 
 class Organization(ApiRecord):
-    """`org/v2` Organization."""
+    """`org/v2` Organization. A list has one: the key's own."""
+
+    list_path = "/org/v2/organizations"
 
     id: str
     display_name: str = ""
@@ -26,6 +28,8 @@ class Organization(ApiRecord):
 
 class Environment(ApiRecord):
     """`org/v2` Environment."""
+
+    list_path = "/org/v2/environments"
 
     id: str
     display_name: str = ""
@@ -40,20 +44,6 @@ class Environment(ApiRecord):
     @property
     def label(self) -> str:
         return self.display_name or self.id
-
-
-class OrgClient:
-    """Lists what the key's owner may see; raises `ConfluentError`."""
-
-    def __init__(self, session: ConfluentSession) -> None:
-        self._session = session
-
-    def organizations(self) -> list[Organization]:
-        """The key's own organization, always one."""
-        return list_control(self._session, Organization, "/org/v2/organizations")
-
-    def environments(self) -> list[Environment]:
-        return list_control(self._session, Environment, "/org/v2/environments")
 
 
 class Endpoint(ApiRecord):
@@ -75,6 +65,8 @@ class ClusterSpec(ApiRecord):
 
 class KafkaCluster(ApiRecord):
     """`cmk/v2` Cluster. Its two endpoints are deprecated in favor of access points; both are read."""
+
+    list_path = "/cmk/v2/clusters"
 
     id: str
     spec: ClusterSpec = Field(default_factory=ClusterSpec)
@@ -99,16 +91,6 @@ class KafkaCluster(ApiRecord):
         return self.spec.kind.lower() == "dedicated"
 
 
-class ClusterClient:
-    """Lists Kafka clusters; raises `ConfluentError`."""
-
-    def __init__(self, session: ConfluentSession) -> None:
-        self._session = session
-
-    def clusters(self, environment: str) -> list[KafkaCluster]:
-        return list_control(self._session, KafkaCluster, "/cmk/v2/clusters", environment)
-
-
 class AwsIntegrationConfig(ApiRecord):
     """`AwsIntegrationConfig`: Confluent's role assumes the customer's with the external id."""
 
@@ -121,17 +103,18 @@ class AwsIntegrationConfig(ApiRecord):
 class ProviderIntegration(ApiRecord):
     """`pim/v1` Integration."""
 
+    list_path = "/pim/v1/integrations"
+
     id: str
     display_name: str = ""
     config: AwsIntegrationConfig = Field(default_factory=AwsIntegrationConfig)
 
 
-class ProviderIntegrationClient:
-    """Lists an environment's integrations with AWS; raises `ConfluentError`."""
+def aws_integrations(session: ConfluentSession, environment: str) -> list[ProviderIntegration]:
+    """An environment's integrations with AWS.
 
-    def __init__(self, session: ConfluentSession) -> None:
-        self._session = session
-
-    def integrations(self, environment: str) -> list[ProviderIntegration]:
-        found = list_control(self._session, ProviderIntegration, "/pim/v1/integrations", environment)
-        return [integration for integration in found if integration.config.kind == "AwsIntegrationConfig"]
+    Raises:
+        ConfluentError: as `list_control`.
+    """
+    found = list_control(session, ProviderIntegration, environment)
+    return [integration for integration in found if integration.config.kind == "AwsIntegrationConfig"]

@@ -42,11 +42,15 @@ def list_records(
     return parse_records(record, items, url.path)
 
 
-def list_control(session: ConfluentSession, record: type[R], path: str, environment: str = "") -> list[R]:
-    """Read a list of the control plane as records, as `list_records`; of one environment if it is given."""
+def list_control(session: ConfluentSession, record: type[R], environment: str = "") -> list[R]:
+    """Read a list of the control plane as records, as `list_records`; of one environment if it is given.
+
+    Raises:
+        ConfluentError: as `list_records`.
+    """
     access = Access("confluent_cloud", (environment,) if environment else ())
     params = {"environment": environment} if environment else None
-    return list_records(session, record, session.control_url(path), access, params)
+    return list_records(session, record, session.control_url(record.list_path), access, params)
 
 
 def list_items(
@@ -60,9 +64,6 @@ def list_items(
     """Read all items of a list; a null, empty or absent `metadata.next` ends it.
 
     Args:
-        session: sends the requests.
-        url: the first page.
-        access: the key to use.
         params: query parameters, sent with every page.
         page_size: None omits the parameter, for APIs without paging.
 

@@ -7,7 +7,7 @@ unknown enum values stay text, and a null counts as absent: real responses conta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
@@ -16,6 +16,9 @@ from lineage_bridge_dagster.confluent.api.errors import MalformedResponse, Parti
 
 class ApiRecord(BaseModel):
     """Base class of all records."""
+
+    #: The path of their list, below that of the cluster or region whose they are.
+    list_path: ClassVar[str] = ""
 
     model_config = ConfigDict(
         frozen=True,

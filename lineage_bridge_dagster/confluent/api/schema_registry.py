@@ -17,7 +17,6 @@ from lineage_bridge_dagster.confluent.api.errors import (
     PartialResponse,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.records import ApiRecord, parse_partial, parse_records
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 
@@ -36,6 +35,8 @@ class RegistrySpec(ApiRecord):
 
 class Registry(ApiRecord):
     """`srcm/v3` Cluster: a Schema Registry of an environment."""
+
+    list_path = "/srcm/v3/clusters"
 
     id: str
     spec: RegistrySpec = Field(default_factory=RegistrySpec)
@@ -69,10 +70,9 @@ class Schema(ApiRecord):
 
 
 class SchemaRegistryClient:
-    """Reads the registries of one environment, or one that is self-managed; raises `ConfluentError`.
+    """Reads the registries of an environment, or one that is self-managed; raises `ConfluentError`.
 
     Args:
-        session: sends the requests.
         environment: id of the environment, which the key may be named after.
         registry: id of the registry, likewise; `latest_schemas` gets the registry itself.
         self_managed: whether its users run the registry themselves, outside Confluent Cloud.
@@ -85,9 +85,6 @@ class SchemaRegistryClient:
         self._environment = environment
         self._registry = registry
         self._self_managed = self_managed
-
-    def registries(self) -> list[Registry]:
-        return list_control(self._session, Registry, "/srcm/v3/clusters", self._environment)
 
     def latest_schemas(self, registry: Registry) -> list[Schema]:
         """The latest schema of every subject of every context, in one request up to 999 subjects."""
@@ -117,7 +114,6 @@ class SchemaRegistryClient:
         """All versions of a subject, oldest first, in one request; none if the subject does not exist.
 
         Args:
-            endpoint: base URL of the registry.
             subject: qualified by its context unless that is the default one (`:.ctx:orders-value`).
             deleted: whether to include those that were deleted softly, whose records remain.
         """

@@ -104,8 +104,6 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
     """Sends requests to Confluent's APIs; a context manager, safe to share between threads.
 
     Args:
-        settings: base URL, keys, timeouts, limits.
-        transport: replaces the HTTP transport.
         renew: reads the settings again, for their keys; called once for each key that is refused, so that one
             that was rotated meanwhile is used.
         sleep: waits between attempts, in seconds.
@@ -192,9 +190,6 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         """Return the JSON of a GET; retries on 429, 5xx and transport failures.
 
         Args:
-            url: where to.
-            access: the plane, and so the key.
-            params: added to the URL's query.
             count_as: a purpose whose requests are counted apart too.
 
         Raises:

@@ -81,6 +81,8 @@ class TableflowStatus(ApiRecord):
 class TableflowTopic(ApiRecord):
     """`tableflow/v1` TableflowTopic. It has no id; its display name is the Kafka topic's name."""
 
+    list_path = "/tableflow/v1/tableflow-topics"
+
     spec: TableflowSpec
     status: TableflowStatus = Field(default_factory=TableflowStatus)
     #: RFC 3339: when Tableflow was enabled.
@@ -124,6 +126,8 @@ class IntegrationStatus(ApiRecord):
 class CatalogIntegration(ApiRecord):
     """`tableflow/v1` CatalogIntegration."""
 
+    list_path = "/tableflow/v1/catalog-integrations"
+
     id: str
     spec: IntegrationSpec = Field(default_factory=IntegrationSpec)
     status: IntegrationStatus = Field(default_factory=IntegrationStatus)
@@ -146,20 +150,13 @@ class CatalogIntegration(ApiRecord):
         return self.kind.lower() == "awsglue"
 
 
-class TableflowClient:
-    """Lists what Tableflow materializes on a cluster; raises `ConfluentError`."""
+def list_tableflow(session: ConfluentSession, record: type[R], environment: str, cluster: str) -> list[R]:
+    """Read a list of what Tableflow materializes of a cluster.
 
-    def __init__(self, session: ConfluentSession) -> None:
-        self._session = session
-
-    def topics(self, environment: str, cluster: str) -> list[TableflowTopic]:
-        return self._list(TableflowTopic, "tableflow-topics", environment, cluster)
-
-    def integrations(self, environment: str, cluster: str) -> list[CatalogIntegration]:
-        return self._list(CatalogIntegration, "catalog-integrations", environment, cluster)
-
-    def _list(self, record: type[R], resource: str, environment: str, cluster: str) -> list[R]:
-        url = self._session.control_url(f"/tableflow/v1/{resource}")
-        # Both are required: with only one of them the API returns 400.
-        params = {"environment": environment, "spec.kafka_cluster": cluster}
-        return list_records(self._session, record, url, Access("tableflow", (cluster, environment)), params)
+    Raises:
+        ConfluentError: as `list_records`.
+    """
+    # Both are required: with only one of them the API returns 400.
+    params = {"environment": environment, "spec.kafka_cluster": cluster}
+    url = session.control_url(record.list_path)
+    return list_records(session, record, url, Access("tableflow", (cluster, environment)), params)

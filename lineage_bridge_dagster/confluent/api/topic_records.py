@@ -32,7 +32,6 @@ class RecordRanges:
     """Reads the records of a cluster's topics.
 
     Args:
-        bootstrap: How to connect to its brokers.
         timeout_seconds: Of one request, and how long reading may stand still.
     """
 
@@ -46,7 +45,6 @@ class RecordRanges:
         """The records of `[start, end)`, in the order of offsets in each partition.
 
         Args:
-            topic: Its name.
             start: The first offset of each partition to read.
             end: The end of each, exclusive.
             committed: Leave out what transactions have not committed; else read all that is stored.
@@ -150,8 +148,6 @@ def oldest_after(
     after its offset; None if there are no such records.
 
     Args:
-        bootstrap: how to connect to the brokers.
-        topic: the topic.
         offsets: where to look, by partition.
         ends: the ends of the partitions; those whose offset is at its end are not looked at.
         timeout_seconds: after which partitions that gave nothing (an aborted transaction may reach to the

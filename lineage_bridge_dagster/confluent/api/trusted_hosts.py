@@ -40,8 +40,6 @@ def trusted_url(text: str, configured: httpx.URL, *, field: str) -> httpx.URL:
     """Parse an address that may receive an API key.
 
     Args:
-        text: the address, as a response gives it.
-        configured: the configured base URL of the API.
         field: the response field that holds the address, for the error message.
 
     Raises:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 from lineage_bridge_dagster.config.credentials import Credential, Plane
 from lineage_bridge_dagster.confluent.api.access import Access
 from lineage_bridge_dagster.confluent.api.errors import ConfluentError
-from lineage_bridge_dagster.confluent.api.flink import FlinkClient, FlinkRegion, RegionKey, regions_of
-from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
-from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, KsqldbClient
-from lineage_bridge_dagster.confluent.api.org import ClusterClient, Environment, KafkaCluster, OrgClient
+from lineage_bridge_dagster.confluent.api.flink import (
+    ComputePool,
+    FlinkRegion,
+    FlinkStatement,
+    RegionKey,
+    endpoint_of,
+    list_flink,
+    regions_of,
+)
+from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaTopic, list_kafka
+from lineage_bridge_dagster.confluent.api.ksqldb import KsqlCluster, ksqldb_contents
+from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster, Organization
+from lineage_bridge_dagster.confluent.api.paging import list_control
+from lineage_bridge_dagster.confluent.api.records import ApiRecord
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+from lineage_bridge_dagster.confluent.api.tableflow import TableflowTopic, list_tableflow
 from lineage_bridge_dagster.confluent.filters import select
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 
-T = TypeVar("T")
+R = TypeVar("R", bound=ApiRecord)
 
 #: A subject that no registry has; requesting it is the cheapest possible read.
 _NO_SUBJECT = "lineage-bridge-doctor"
@@ -64,7 +73,7 @@ def cloud_door() -> Door:
         Access("confluent_cloud"),
         "Confluent Cloud's control plane",
         "GET /org/v2/environments",
-        lambda session: OrgClient(session).environments(),
+        lambda session: list_control(session, Environment),
     )
 
 
@@ -76,18 +85,24 @@ def survey(session: ConfluentSession) -> Survey:
     """
     found = Survey([cloud_door()])
     settings = session.settings
-    organizations = _listed(found, OrgClient(session).organizations)
-    flink, ksqldb = FlinkClient(session), KsqldbClient(session)
-    for environment in select(OrgClient(session).environments(), settings.environments):
-        one = environment.id
-        clusters = _listed(found, partial(ClusterClient(session).clusters, one))
+
+    def listed(record: type[R], environment: str = "") -> Sequence[R]:
+        try:
+            return list_control(session, record, environment)
+        except ConfluentError as error:
+            found.unlisted.append(error)
+            return ()
+
+    organizations = listed(Organization)
+    for environment in select(list_control(session, Environment), settings.environments):
+        clusters = listed(KafkaCluster, environment.id)
         for cluster in select(clusters, settings.clusters):
             found.doors += [_kafka(environment, cluster), _tableflow(environment, cluster)]
-        registries = _listed(found, SchemaRegistryClient(session, one).registries)
+        registries = listed(Registry, environment.id)
         found.doors += [_registry(environment, registry) for registry in registries]
-        found.doors += [_ksqldb(environment, each) for each in _listed(found, partial(ksqldb.clusters, one))]
-        pools = _listed(found, partial(flink.compute_pools, one))
-        regions = _listed(found, flink.regions) if pools else []
+        found.doors += [_ksqldb(environment, each) for each in listed(KsqlCluster, environment.id)]
+        pools = listed(ComputePool, environment.id)
+        regions = listed(FlinkRegion) if pools else []
         for organization in organizations[:1]:
             found.doors += [_flink(organization.id, environment, key, regions) for key in regions_of(pools)]
     return found
@@ -98,20 +113,12 @@ def with_key(settings: ConfluentSettings, plane: Plane, credential: Credential) 
     return settings.model_copy(update={"credentials": {plane: credential}})
 
 
-def _listed(found: Survey, call: Callable[[], Sequence[T]]) -> Sequence[T]:
-    try:
-        return call()
-    except ConfluentError as error:
-        found.unlisted.append(error)
-        return ()
-
-
 def _kafka(environment: Environment, cluster: KafkaCluster) -> Door:
     return Door(
         Access("kafka", (cluster.id, environment.id)),
         f"Kafka cluster {cluster.label} ({cluster.id})",
         f"GET /kafka/v3/clusters/{cluster.id}/topics",
-        lambda session: KafkaRestClient(session, environment.id, cluster).topics(),
+        lambda session: list_kafka(session, KafkaTopic, environment.id, cluster),
     )
 
 
@@ -120,7 +127,7 @@ def _tableflow(environment: Environment, cluster: KafkaCluster) -> Door:
         Access("tableflow", (cluster.id, environment.id)),
         f"Tableflow of {cluster.label} ({cluster.id})",
         "GET /tableflow/v1/tableflow-topics",
-        lambda session: TableflowClient(session).topics(environment.id, cluster.id),
+        lambda session: list_tableflow(session, TableflowTopic, environment.id, cluster.id),
     )
 
 
@@ -141,7 +148,7 @@ def _ksqldb(environment: Environment, cluster: KsqlCluster) -> Door:
         Access("ksqldb", (cluster.id, environment.id)),
         f"ksqlDB cluster {cluster.id} of {environment.label}",
         "POST /ksql (LIST STREAMS, TABLES, QUERIES)",
-        lambda session: KsqldbClient(session).contents(environment.id, cluster),
+        lambda session: ksqldb_contents(session, environment.id, cluster),
     )
 
 
@@ -149,8 +156,8 @@ def _flink(
     organization: str, environment: Environment, key: RegionKey, regions: Iterable[FlinkRegion]
 ) -> Door:
     def call(session: ConfluentSession) -> Any:
-        client = FlinkClient(session)
-        return client.statements(client.endpoint(key, regions), organization, environment.id, key)
+        endpoint = endpoint_of(session, key, regions)
+        return list_flink(session, FlinkStatement, endpoint, organization, environment.id, key)
 
     name = f"{key.cloud}_{key.region}"
     return Door(

@@ -73,7 +73,6 @@ def parse_avro(text: str, references: Iterable[str] = (), *, validate_defaults: 
     """Parse a schema.
 
     Args:
-        text: The schema.
         references: The texts that define the names it uses, each after those that it needs itself.
         validate_defaults: Whether defaults must fit their fields, as those of a new version must.
 
@@ -258,8 +257,6 @@ def is_value_of(schema: AvroSchema, value: Any, incomplete: frozenset[str] = fro
     """Whether a default of JSON is one of a schema; of a union, of any of its branches.
 
     Args:
-        schema: The schema.
-        value: The default.
         incomplete: The names of records that have no values yet.
     """
     match schema.kind:

@@ -76,12 +76,7 @@ def check(
 def unreadable(
     reader: RegisteredSchema, writer: RegisteredSchema, *, lenient: bool = False
 ) -> list[Violation]:
-    """What of the records of one schema a reader with another does not read, by the registry's rules.
-
-    Args:
-        reader: The schema to read with.
-        writer: The schema to write with.
-        lenient: As of `check`.
+    """What of the records of one schema a reader with another does not read, by the rules of `check`.
 
     Raises:
         SchemaError: One of them is not a valid schema.

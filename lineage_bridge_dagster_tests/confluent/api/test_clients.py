@@ -20,12 +20,20 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
-from lineage_bridge_dagster.confluent.api.flink import FlinkClient, RegionKey
-from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaRestClient
-from lineage_bridge_dagster.confluent.api.org import ClusterClient, KafkaCluster, OrgClient
+from lineage_bridge_dagster.confluent.api.flink import (
+    ComputePool,
+    FlinkRegion,
+    FlinkStatement,
+    MaterializedTable,
+    RegionKey,
+    list_flink,
+)
+from lineage_bridge_dagster.confluent.api.kafka_rest import KafkaTopic, Mirror, TopicSetting, list_kafka
+from lineage_bridge_dagster.confluent.api.org import Environment, KafkaCluster, Organization
+from lineage_bridge_dagster.confluent.api.paging import list_control
 from lineage_bridge_dagster.confluent.api.schema_registry import Registry, SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
-from lineage_bridge_dagster.confluent.api.tableflow import TableflowClient
+from lineage_bridge_dagster.confluent.api.tableflow import CatalogIntegration, TableflowTopic, list_tableflow
 from lineage_bridge_dagster_tests.confluent.fake import (
     ORGANIZATION,
     FakeConfluent,
@@ -55,79 +63,79 @@ Call = Callable[[ConfluentSession], list[Any]]
 #: Name -> the call, its path, the plane of its key, and a valid item.
 CLIENTS: dict[str, tuple[Call, str, str, Any]] = {
     "organizations": (
-        lambda s: OrgClient(s).organizations(),
+        lambda s: list_control(s, Organization),
         "/org/v2/organizations",
         "confluent_cloud",
         {"id": ORGANIZATION},
     ),
     "environments": (
-        lambda s: OrgClient(s).environments(),
+        lambda s: list_control(s, Environment),
         "/org/v2/environments",
         "confluent_cloud",
         {"id": "env-1", "display_name": "prod"},
     ),
     "clusters": (
-        lambda s: ClusterClient(s).clusters("env-1"),
+        lambda s: list_control(s, KafkaCluster, "env-1"),
         "/cmk/v2/clusters",
         "confluent_cloud",
         cluster("lkc-a", "orders"),
     ),
     "topics": (
-        lambda s: KafkaRestClient(s, "env-1", LKC).topics(),
+        lambda s: list_kafka(s, KafkaTopic, "env-1", LKC),
         "/kafka/v3/clusters/lkc-a/topics",
         "kafka",
         topic("orders"),
     ),
     "topic configs": (
-        lambda s: KafkaRestClient(s, "env-1", LKC).topic_configs(),
+        lambda s: list_kafka(s, TopicSetting, "env-1", LKC),
         "/kafka/v3/clusters/lkc-a/topics/-/configs",
         "kafka",
         {"topic_name": "orders", "name": "retention.ms", "value": "1"},
     ),
     "mirrors": (
-        lambda s: KafkaRestClient(s, "env-1", LKC).mirrors(),
+        lambda s: list_kafka(s, Mirror, "env-1", LKC),
         "/kafka/v3/clusters/lkc-a/links/-/mirrors",
         "kafka",
         {"link_name": "l", "mirror_topic_name": "m", "source_topic_name": "s", "mirror_status": "ACTIVE"},
     ),
     "registries": (
-        lambda s: SchemaRegistryClient(s, "env-1").registries(),
+        lambda s: list_control(s, Registry, "env-1"),
         "/srcm/v3/clusters",
         "confluent_cloud",
         {"id": "lsrc-1"},
     ),
     "compute pools": (
-        lambda s: FlinkClient(s).compute_pools("env-1"),
+        lambda s: list_control(s, ComputePool, "env-1"),
         "/fcpm/v2/compute-pools",
         "confluent_cloud",
         pool("lfcp-1", "us-east-1"),
     ),
     "regions": (
-        lambda s: FlinkClient(s).regions(),
+        lambda s: list_control(s, FlinkRegion),
         "/fcpm/v2/regions",
         "confluent_cloud",
         region("us-east-1"),
     ),
     "statements": (
-        lambda s: FlinkClient(s).statements(FLINK, ORGANIZATION, "env-1", US),
+        lambda s: list_flink(s, FlinkStatement, FLINK, ORGANIZATION, "env-1", US),
         f"/sql/v1/organizations/{ORGANIZATION}/environments/env-1/statements",
         "flink",
         statement("s", "SELECT 1"),
     ),
     "materialized tables": (
-        lambda s: FlinkClient(s).materialized_tables(FLINK, ORGANIZATION, "env-1", US),
+        lambda s: list_flink(s, MaterializedTable, FLINK, ORGANIZATION, "env-1", US),
         f"/sql/v1/organizations/{ORGANIZATION}/environments/env-1/materialized-tables",
         "flink",
         {"name": "t", "spec": {"kafka_cluster_id": "lkc-a", "query": "SELECT 1"}},
     ),
     "tableflow topics": (
-        lambda s: TableflowClient(s).topics("env-1", "lkc-a"),
+        lambda s: list_tableflow(s, TableflowTopic, "env-1", "lkc-a"),
         "/tableflow/v1/tableflow-topics",
         "tableflow",
         tableflow_topic("orders"),
     ),
     "catalog integrations": (
-        lambda s: TableflowClient(s).integrations("env-1", "lkc-a"),
+        lambda s: list_tableflow(s, CatalogIntegration, "env-1", "lkc-a"),
         "/tableflow/v1/catalog-integrations",
         "tableflow",
         {"id": "tci-1", "spec": {"config": {"kind": "AwsGlue"}}},

@@ -7,9 +7,9 @@ import pytest
 from lineage_bridge_dagster.confluent.api.errors import UntrustedAddress
 from lineage_bridge_dagster.confluent.api.flink import (
     ComputePool,
-    FlinkClient,
     FlinkRegion,
     RegionKey,
+    endpoint_of,
     regions_of,
 )
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
@@ -27,13 +27,12 @@ def test_regions_of_pools_are_distinct() -> None:
 def test_endpoint_comes_from_the_regions_list(session: ConfluentSession) -> None:
     public = FlinkRegion(cloud="AWS", region_name="us-east-1", http_endpoint="https://f.confluent.cloud")
     private = public.model_copy(update={"http_endpoint": "", "private_http_endpoint": "https://p.example"})
-    client = FlinkClient(session)
-    assert client.endpoint(US, [public]) == "https://f.confluent.cloud"
-    assert client.endpoint(US, [private]) == "https://p.example"
-    assert client.endpoint(US, []) == "https://flink.us-east-1.aws.confluent.cloud"
+    assert endpoint_of(session, US, [public]) == "https://f.confluent.cloud"
+    assert endpoint_of(session, US, [private]) == "https://p.example"
+    assert endpoint_of(session, US, []) == "https://flink.us-east-1.aws.confluent.cloud"
 
 
 def test_endpoint_is_not_derived_for_another_host(session_with: Callable[..., ConfluentSession]) -> None:
     made = session_with(api_url="http://127.0.0.1:1", credentials=keys())
     with pytest.raises(UntrustedAddress):
-        FlinkClient(made).endpoint(US, [])
+        endpoint_of(made, US, [])

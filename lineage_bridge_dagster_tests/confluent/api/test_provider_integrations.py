@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from lineage_bridge_dagster.confluent.api.org import ProviderIntegrationClient
+from lineage_bridge_dagster.confluent.api.org import aws_integrations
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster_tests.confluent.fake import FakeConfluent, listing
 
@@ -18,7 +18,7 @@ def test_integrations_with_aws_are_listed_by_environment(
         {"id": "cspi-1", "display_name": "tables", "config": aws},
         {"id": "cspi-2", "config": {"kind": "AnotherConfig"}},
     )
-    (found,) = ProviderIntegrationClient(session).integrations("env-1")
+    (found,) = aws_integrations(session, "env-1")
     assert (found.id, found.config.iam_role_arn) == ("cspi-1", aws["iam_role_arn"])
     assert found.config.external_id == aws["external_id"]
     assert fake.requests[0].url.params["environment"] == "env-1"
