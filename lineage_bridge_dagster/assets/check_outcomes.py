@@ -11,10 +11,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from dagster import AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValue
+from dagster import AssetCheckEvaluation, AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValue
 
 from lineage_bridge_dagster.catalogs.glue.absence import describe_command, grant_sync
 from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Match, compare_columns
+from lineage_bridge_dagster.dagster_internals.definitions import (
+    AssetCheckEvaluationTargetMaterializationData,
+)
 from lineage_bridge_dagster.lineage.coverage import Coverage, Status
 from lineage_bridge_dagster.lineage.glue_names import AWS_GLUE
 from lineage_bridge_dagster.lineage.glue_status import (
@@ -86,6 +89,23 @@ class CheckOutcome:
             description=self.summary + (f" What to do: {self.next_step}" if self.next_step else ""),
             metadata=metadata,
         )
+
+
+def evaluation_of(
+    result: AssetCheckResult, target: AssetCheckEvaluationTargetMaterializationData | None = None
+) -> AssetCheckEvaluation:
+    """A result that no run has yielded, as Dagster stores it; the target is the materialization it is of."""
+    if result.asset_key is None or result.check_name is None:
+        raise ValueError("the result of a check names its asset and its check")
+    return AssetCheckEvaluation(
+        asset_key=result.asset_key,
+        check_name=result.check_name,
+        passed=result.passed,
+        metadata=result.metadata,
+        severity=result.severity,
+        description=result.description,
+        target_materialization_data=target,
+    )
 
 
 def in_sync(result: TableResult | None, catalog: str = "", forms: TableResult | None = None) -> CheckOutcome:

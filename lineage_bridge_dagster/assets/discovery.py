@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from dagster import (
-    AssetCheckEvaluation,
     AssetCheckExecutionContext,
     AssetChecksDefinition,
     AssetCheckSpec,
@@ -21,7 +20,7 @@ from dagster import (
 )
 
 from lineage_bridge_dagster.assets.carried_lineage import with_carried
-from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, discovery_complete
+from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome, discovery_complete, evaluation_of
 from lineage_bridge_dagster.assets.inventory import Inventory
 from lineage_bridge_dagster.dagster_internals.definitions import (
     DATA_VERSION_TAG,
@@ -130,14 +129,4 @@ def report_discovery_check(
         if records
         else None
     )
-    instance.report_runless_asset_event(
-        AssetCheckEvaluation(
-            asset_key=key,
-            check_name=CHECK,
-            passed=result.passed,
-            metadata=result.metadata,
-            severity=result.severity,
-            description=result.description,
-            target_materialization_data=target,
-        )
-    )
+    instance.report_runless_asset_event(evaluation_of(result, target))

@@ -9,26 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from lineage_bridge_dagster.confluent.api.brokers import TopicOffsets, TopicReader, reader_for
+from lineage_bridge_dagster.confluent.api.brokers import (
+    PartitionOffsets,
+    TopicOffsets,
+    TopicReader,
+    reader_for,
+)
 from lineage_bridge_dagster.confluent.api.errors import BrokerError, ConfluentError
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import TopicNode
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class PartitionFacts:
-    """One partition: its number, its first offset and the offset after its last record."""
-
-    partition: int
-    low: int
-    high: int
-
-    @property
-    def records(self) -> int:
-        return max(0, self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -41,7 +33,7 @@ class TopicFacts:
             follows the offsets.
     """
 
-    partitions: Sequence[PartitionFacts]
+    partitions: Sequence[PartitionOffsets]
     retention_ms: int | None = None
     retention_bytes: int | None = None
     cleanup_policy: str | None = None
@@ -53,14 +45,14 @@ class TopicFacts:
     @property
     def written(self) -> int:
         """Records ever written, including those that retention has deleted."""
-        return sum(partition.high for partition in self.partitions)
+        return sum(partition.end for partition in self.partitions)
 
     @property
     def version(self) -> str:
         """A digest that changes only with the topic: its records, partitions, settings or schema."""
         text = json.dumps(
             [
-                [[p.partition, p.low, p.high] for p in sorted(self.partitions, key=lambda p: p.partition)],
+                [[p.partition, p.begin, p.end] for p in sorted(self.partitions, key=lambda p: p.partition)],
                 self.retention_ms,
                 self.retention_bytes,
                 self.cleanup_policy,
@@ -90,7 +82,7 @@ class Backlog:
     first_ms: int | None = None
     untimed: str = ""
     written: int = 0
-    partitions: Sequence[PartitionFacts] = field(default=(), compare=False)
+    partitions: Sequence[PartitionOffsets] = field(default=(), compare=False)
 
     def behind(self, offsets: Mapping[int, int] | None) -> int | None:
         """The number of records from these offsets on, over all partitions; None without offsets.
@@ -102,8 +94,8 @@ class Backlog:
             return None
         lag = 0
         for facts in self.partitions:
-            done = offsets.get(facts.partition, facts.low)
-            lag += facts.records if done > facts.high else max(0, facts.high - max(done, facts.low))
+            done = offsets.get(facts.partition, facts.begin)
+            lag += facts.records if done > facts.end else max(0, facts.end - max(done, facts.begin))
         return lag
 
 
@@ -169,7 +161,7 @@ def read_backlogs(
                     first,
                     found.untimed,
                     found.written,
-                    _partitions(found),
+                    found.partitions,
                 )
         return backlogs
 
@@ -202,15 +194,11 @@ def _by_cluster(
             yield from ((topic, found[topic.node_id]) for topic in topics)
 
 
-def _partitions(offsets: TopicOffsets) -> list[PartitionFacts]:
-    return [PartitionFacts(p.partition, p.begin, p.end) for p in offsets.partitions]
-
-
 def facts_of(topic: Node, offsets: TopicOffsets) -> TopicFacts:
     """Combine a topic's offsets with the settings and schema of its node."""
     view = TopicNode.of(topic)
     return TopicFacts(
-        partitions=_partitions(offsets),
+        partitions=offsets.partitions,
         retention_ms=view.retention_ms,
         retention_bytes=view.retention_bytes,
         cleanup_policy=view.cleanup_policy or None,

@@ -85,7 +85,7 @@ def materialize_topics(
 def topic_metadata(facts: TopicFacts) -> dict[str, Any]:
     """Return partitions, offsets, retention and schema; the row count is the number of offsets."""
     records = sum(partition.records for partition in facts.partitions)
-    rows = [[p.partition, p.low, p.high, p.records] for p in facts.partitions]
+    rows = [[p.partition, p.begin, p.end, p.records] for p in facts.partitions]
     offsets = markdown_table(["partition", "first offset", "next offset", "records"], rows)
     return {
         **StandardMetadata(row_count=records, last_updated_timestamp=last_updated(facts.last_record_ms)),

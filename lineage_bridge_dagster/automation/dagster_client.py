@@ -1,10 +1,9 @@
-"""What a tick needs from Dagster, and the instance and the sensor's context that serve it."""
+"""What a tick needs from Dagster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
 
 from dagster import AssetKey, DagsterInstance, DagsterRunStatus, RunsFilter, SensorEvaluationContext
 
@@ -27,38 +26,7 @@ def reload_by_server(context: SensorEvaluationContext) -> str:
     return f"{reloaded.how}, {reloaded.seconds:.1f} s"
 
 
-class DagsterClient(Protocol):
-    """What a tick needs from Dagster."""
-
-    def latest_version(self) -> str | None:
-        """The version of the newest stored state."""
-
-    def check_state(self) -> None:
-        """Read the newest state; raises as `StateStore.load` does."""
-
-    def store(self, discovery: Discovery) -> None:
-        """Store a discovery as the newest state."""
-
-    def refreshing(self) -> bool:
-        """Whether a refresh is queued or running."""
-
-    def refreshed_since(self, since: float) -> bool:
-        """Whether a refresh that started after a Unix time has succeeded."""
-
-    def in_flight(self) -> frozenset[AssetKey]:
-        """The assets that queued and running runs will materialize."""
-
-    def pushed_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
-        """The data version of each asset's last materialization; None if there is none."""
-
-    def written_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Written]:
-        """What each asset's last push wrote, also one with options of its own."""
-
-    def reload(self) -> str:
-        """Reload the definitions from the newest state and return how; raises if that fails."""
-
-
-class InstanceClient:
+class DagsterClient:
     """What a tick needs from Dagster, from the instance and the sensor's context."""
 
     def __init__(
@@ -77,19 +45,24 @@ class InstanceClient:
         self._tables = tables
 
     def latest_version(self) -> str | None:
+        """The version of the newest stored state."""
         return self._store.latest_version()
 
     def check_state(self) -> None:
+        """Read the newest state; raises as `StateStore.load` does."""
         self._store.load()
 
     def store(self, discovery: Discovery) -> None:
+        """Store a discovery as the newest state."""
         self._store.store(discovery)
 
     def refreshing(self) -> bool:
+        """Whether a refresh is queued or running."""
         filters = RunsFilter(job_name=self._names.refresh_job, statuses=NOT_FINISHED_STATUSES)
         return self._instance.get_runs_count(filters) > 0
 
     def refreshed_since(self, since: float) -> bool:
+        """Whether a refresh that started after a Unix time has succeeded."""
         filters = RunsFilter(
             job_name=self._names.refresh_job,
             statuses=[DagsterRunStatus.SUCCESS],
@@ -98,6 +71,7 @@ class InstanceClient:
         return self._instance.get_runs_count(filters) > 0
 
     def in_flight(self) -> frozenset[AssetKey]:
+        """The assets that queued and running runs will materialize."""
         found: set[AssetKey] = set()
         for run in self._instance.get_runs(RunsFilter(statuses=NOT_FINISHED_STATUSES)):
             # Runs that people launch in the UI count too: they have a selection, whatever their job.
@@ -115,10 +89,13 @@ class InstanceClient:
         return frozenset(found)
 
     def pushed_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, str | None]:
+        """The data version of each asset's last materialization; None if there is none."""
         return pushed_versions(self._instance, keys)
 
     def written_versions(self, keys: Sequence[AssetKey]) -> Mapping[AssetKey, Written]:
+        """What each asset's last push wrote, also one with options of its own."""
         return written_versions(self._instance, keys)
 
     def reload(self) -> str:
+        """Reload the definitions from the newest state and return how; raises if that fails."""
         return self._reload(self._context)

@@ -4,8 +4,6 @@ import time
 from collections.abc import Sequence
 
 from dagster import (
-    AssetCheckEvaluation,
-    AssetCheckResult,
     DefaultSensorStatus,
     JobDefinition,
     RunRequest,
@@ -15,8 +13,9 @@ from dagster import (
     sensor,
 )
 
+from lineage_bridge_dagster.assets.check_outcomes import evaluation_of
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.automation.dagster_client import InstanceClient, Reload, reload_by_server
+from lineage_bridge_dagster.automation.dagster_client import DagsterClient, Reload, reload_by_server
 from lineage_bridge_dagster.automation.loaded import LoadedState
 from lineage_bridge_dagster.automation.requests import TickResult
 from lineage_bridge_dagster.automation.sweep import SweepSettings
@@ -77,7 +76,7 @@ def lineage_sensor(
         cursor, warning = Cursor.read(context.cursor)
         if warning:
             context.log.warning(warning)
-        client = InstanceClient(context, state_key, names, reload, loaded.tables)
+        client = DagsterClient(context, state_key, names, reload, loaded.tables)
         tick = Tick(
             loaded,
             client,
@@ -103,23 +102,10 @@ def lineage_sensor(
             # Dagster accepts a skip reason only without requests.
             skip_reason=None if requests else result.skip_reason,
             cursor=result.cursor.write(),
-            asset_events=[_evaluation(each) for each in result.checks] if checks else [],
+            asset_events=[evaluation_of(each) for each in result.checks] if checks else [],
         )
 
     return _sensor
-
-
-def _evaluation(result: AssetCheckResult) -> AssetCheckEvaluation:
-    if result.asset_key is None or result.check_name is None:
-        raise ValueError("the result of a check names its asset and its check")
-    return AssetCheckEvaluation(
-        asset_key=result.asset_key,
-        check_name=result.check_name,
-        passed=result.passed,
-        metadata=result.metadata,
-        severity=result.severity,
-        description=result.description,
-    )
 
 
 def _run_requests(result: TickResult, names: AssetNames) -> list[RunRequest]:

@@ -43,20 +43,12 @@ class UnreachableStateError(LineageBridgeError):
     """A stored discovery could not be fetched. It may well be there, so nothing may replace it."""
 
 
-class DamagedStateError(LineageBridgeError):
-    """A stored discovery is not one: its file was cut short, or written over."""
-
-
-class LostStateError(LineageBridgeError):
-    """A stored discovery is gone: its storage was asked, and does not have it."""
-
-
 def read_state(path: Path) -> Discovery:
     """The discovery in a file of the storage.
 
     Raises:
         NewerFormatError: a newer version of this project stored it.
-        DamagedStateError: the file is damaged.
+        LineageBridgeError: the file was cut short, or written over.
     """
     try:
         return graph_json.load(path)
@@ -64,7 +56,7 @@ def read_state(path: Path) -> Discovery:
         raise
     except Exception as error:
         text = first_line(error).replace(str(path), "its file")
-        raise DamagedStateError(f"It is damaged: {text}") from error
+        raise LineageBridgeError(f"It is damaged: {text}") from error
 
 
 def as_shown(discovery: Discovery, settings: SettingsReader) -> Discovery:
@@ -111,9 +103,8 @@ class StateStore:
 
         Raises:
             UnreachableStateError: its storage could not be asked.
-            LostStateError: its storage does not have it.
             NewerFormatError: a newer version of this project stored it.
-            DamagedStateError: it is damaged.
+            LineageBridgeError: its storage does not have it, or it is damaged.
         """
         version = self.latest_version()
         return None if version is None else self._read(version)
@@ -145,7 +136,7 @@ class StateStore:
             try:
                 (folder / version).stat()
             except FileNotFoundError:
-                return LostStateError(
+                return LineageBridgeError(
                     f"{folder / version} does not exist.",
                     hint="The next discovery replaces it. If other hosts have it, defs_state_storage in "
                     "dagster.yaml names a folder of this host alone.",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineage_bridge_dagster.automation.loaded import LoadedTable
 from lineage_bridge_dagster.catalogs.drift import Comparison
@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 TABLES_A_PAGE = 25
 
 
-class PageReader(Protocol):
-    """Reads a page of a Glue database: its tables, and the token of the next page; None after the last."""
+#: Reads a page of a Glue database: its tables, and the token of the next page; None after the last.
+PageReader = Callable[[str, str | None], tuple[Sequence["GlueTable"], str | None]]
 
-    def __call__(self, database: str, token: str | None) -> tuple[Sequence[GlueTable], str | None]: ...
-
-
-class TablesReader(Protocol):
-    """Loads tables of a REST catalog, with an error in place of each table that could not be loaded."""
-
-    def __call__(
-        self, catalog: str, names: Sequence[Identifier]
-    ) -> Sequence[tuple[Identifier, IcebergTable | CallError]]: ...
+#: Loads tables of a REST catalog, with an error in place of each table that could not be loaded.
+TablesReader = Callable[
+    [str, Sequence["Identifier"]], Sequence[tuple["Identifier", "IcebergTable | CallError"]]
+]
 
 
 class SweptPage(NamedTuple):
@@ -44,21 +39,6 @@ class SweptPage(NamedTuple):
     compared: list[tuple[LoadedTable, Comparison]]
     token: str
     note: str = ""
-
-
-class SweepSource(Protocol):
-    """A database or a catalog."""
-
-    @property
-    def name(self) -> str:
-        """Its name, by which sources are ordered."""
-
-    @property
-    def title(self) -> str:
-        """Its name in messages."""
-
-    def read(self, token: str) -> SweptPage:
-        """Read a page, the first one for an empty token; raises if it could not be read."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +58,7 @@ class SweptDatabase:
         return f"database {self.name}"
 
     def read(self, token: str) -> SweptPage:
+        """Read a page, the first one for an empty token; raises if it could not be read."""
         found, following = self.reader(self.name, token or None)
         compared = [
             (self.tables[name], self.tables[name].compare(table))
@@ -124,6 +105,10 @@ class SweptCatalog:
             raise errors[0]
         note = f"{plural(len(errors), 'table')} of {self.title} not read: {errors[0]}" if errors else ""
         return SweptPage(compared, ".".join(asked[-1]) if len(names) > len(asked) else "", note)
+
+
+#: What is swept, in the order of the names; messages call it by its title.
+SweepSource = SweptDatabase | SweptCatalog
 
 
 def sources_of(

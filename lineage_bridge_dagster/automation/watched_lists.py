@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lineage_bridge_dagster.lineage.coverage import ICEBERG, Scope
 from lineage_bridge_dagster.lineage.discovery import Discovery
@@ -70,14 +70,10 @@ def titles(discovery: Discovery) -> dict[ListScope, str]:
     return found
 
 
-class ListReader(Protocol):
-    """Reads one list from Confluent, Glue or a REST catalog.
-
-    Each entry is a name, then a tab and the part of its state that matters, if any. Raises an error if the
-    list cannot be read: an empty list always means that there are no entries.
-    """
-
-    def __call__(self, scope: ListScope) -> Iterable[str]: ...
+#: Reads one list from Confluent, Glue or a REST catalog. Each entry is a name, then a tab and the part of its
+#: state that matters, if any. Raises an error if the list cannot be read: an empty list always means that
+#: there are no entries.
+ListReader = Callable[[ListScope], Iterable[str]]
 
 
 def fingerprint(items: Iterable[str]) -> str:

@@ -15,10 +15,11 @@ from dagster import (
     RepositoryDefinition,
 )
 
-from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts, TopicFacts
+from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.component import LineageBridgeComponent
+from lineage_bridge_dagster.confluent.api.brokers import PartitionOffsets
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
@@ -63,7 +64,7 @@ class FakeConfluent:
 
     def read_topics(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, TopicFacts | Exception]]:
         for node in nodes:
-            yield node, self.facts.get(node.qualified_name, TopicFacts([PartitionFacts(0, 0, 5)]))
+            yield node, self.facts.get(node.qualified_name, TopicFacts([PartitionOffsets(0, 0, 5)]))
 
     def read_backlogs(
         self, since_ms: Iterable[tuple[Node, int | None]]

@@ -14,8 +14,9 @@ from lineage_bridge_dagster.assets.check_outcomes import CheckOutcome
 from lineage_bridge_dagster.assets.freshness import judge_tables
 from lineage_bridge_dagster.assets.offset_growth import OFFSETS, OffsetGrowth
 from lineage_bridge_dagster.assets.settings import Limits
-from lineage_bridge_dagster.assets.topic_facts import Backlog, PartitionFacts
+from lineage_bridge_dagster.assets.topic_facts import Backlog
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import Cadence, SnapshotError, SnapshotState
+from lineage_bridge_dagster.confluent.api.brokers import PartitionOffsets
 from lineage_bridge_dagster.confluent.api.errors import BrokerError
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.model import Node
@@ -307,8 +308,8 @@ def test_a_cadence_within_the_minutes_is_not_mentioned() -> None:
     assert found.metadata["lineage_bridge/limits"] == "warns after 30 minutes and fails after 1 hour"
 
 
-def partitions(*bounds: tuple[int, int]) -> list[PartitionFacts]:
-    return [PartitionFacts(number, low, high) for number, (low, high) in enumerate(bounds)]
+def partitions(*bounds: tuple[int, int]) -> list[PartitionOffsets]:
+    return [PartitionOffsets(number, low, high) for number, (low, high) in enumerate(bounds)]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from dagster import DagsterInstance
 
-from lineage_bridge_dagster.assets.topic_facts import PartitionFacts, TopicFacts
+from lineage_bridge_dagster.assets.topic_facts import TopicFacts
 from lineage_bridge_dagster.assets.topics import retention_text
+from lineage_bridge_dagster.confluent.api.brokers import PartitionOffsets
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster_tests.assets.location import Location, failure_of, latest
 from lineage_bridge_dagster_tests.assets.world import EAST, world
@@ -28,11 +29,19 @@ def test_the_data_version_of_a_topic_changes_only_with_the_topic(
         version: str = latest(instance, key).tags["dagster/data_version"]
         return version
 
-    first = materialized(TopicFacts([PartitionFacts(0, 0, 5), PartitionFacts(1, 2, 4)], retention_ms=1000))
-    again = materialized(TopicFacts([PartitionFacts(1, 2, 4), PartitionFacts(0, 0, 5)], retention_ms=1000))
-    record = materialized(TopicFacts([PartitionFacts(0, 0, 6), PartitionFacts(1, 2, 4)], retention_ms=1000))
+    first = materialized(
+        TopicFacts([PartitionOffsets(0, 0, 5), PartitionOffsets(1, 2, 4)], retention_ms=1000)
+    )
+    again = materialized(
+        TopicFacts([PartitionOffsets(1, 2, 4), PartitionOffsets(0, 0, 5)], retention_ms=1000)
+    )
+    record = materialized(
+        TopicFacts([PartitionOffsets(0, 0, 6), PartitionOffsets(1, 2, 4)], retention_ms=1000)
+    )
     schema = materialized(
-        TopicFacts([PartitionFacts(0, 0, 6), PartitionFacts(1, 2, 4)], retention_ms=1000, schema_version=2)
+        TopicFacts(
+            [PartitionOffsets(0, 0, 6), PartitionOffsets(1, 2, 4)], retention_ms=1000, schema_version=2
+        )
     )
     assert first == again
     assert len({first, record, schema}) == 3

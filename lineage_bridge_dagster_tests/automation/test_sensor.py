@@ -25,7 +25,7 @@ from dagster._core.utils import make_new_run_id
 
 from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation.cursor import Cursor
-from lineage_bridge_dagster.automation.dagster_client import InstanceClient
+from lineage_bridge_dagster.automation.dagster_client import DagsterClient
 from lineage_bridge_dagster.automation.loaded import loaded_tables
 from lineage_bridge_dagster.automation.sensor import lineage_sensor
 from lineage_bridge_dagster.automation.state import StateStore
@@ -252,7 +252,7 @@ def test_a_refresh_that_succeeded_since_a_time_is_found_by_its_run(
     instance: DagsterInstance, job: str, status: DagsterRunStatus, found: bool
 ) -> None:
     instance.add_run(DagsterRun(job_name=job, run_id=make_new_run_id(), status=status))
-    client = InstanceClient(build_sensor_context(instance=instance), KEY, AssetNames(), lambda _: "")
+    client = DagsterClient(build_sensor_context(instance=instance), KEY, AssetNames(), lambda _: "")
     now = time.time()
     assert client.refreshed_since(now - 60) is found
     assert not client.refreshed_since(now + 60)

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.assets.inventory import build_inventory
 from lineage_bridge_dagster.automation import missing_pushes
 from lineage_bridge_dagster.automation.cursor import Cursor
 from lineage_bridge_dagster.automation.loaded import loaded_tables
-from lineage_bridge_dagster.automation.state import DamagedStateError, UnreachableStateError
+from lineage_bridge_dagster.automation.state import UnreachableStateError
 from lineage_bridge_dagster.automation.watched_lists import GLUE, TABLEFLOW, ListScope
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -443,7 +443,7 @@ def test_a_state_that_cannot_be_loaded_is_waited_for_or_replaced() -> None:
             result = harness.tick()
             assert result.refresh is None
             assert str(error) in " ".join(result.notes)
-        harness.dagster.state_error = DamagedStateError("cut short")
+        harness.dagster.state_error = LineageBridgeError("cut short")
         refresh = harness.tick().refresh
         assert refresh is not None
         assert "cut short" in refresh.reason

@@ -31,6 +31,10 @@ class PartitionOffsets:
     begin: int
     end: int
 
+    @property
+    def records(self) -> int:
+        return max(0, self.end - self.begin)
+
 
 @dataclass(frozen=True, slots=True)
 class TopicOffsets:
@@ -51,7 +55,7 @@ class TopicOffsets:
     @property
     def records(self) -> int:
         """Number of offsets in the log; compaction and transactions leave fewer records."""
-        return sum(max(0, partition.end - partition.begin) for partition in self.partitions)
+        return sum(partition.records for partition in self.partitions)
 
     @property
     def written(self) -> int:
