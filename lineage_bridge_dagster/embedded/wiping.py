@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
@@ -15,11 +15,14 @@ from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_DIGEST
-from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.text import did_you_mean
+
+if TYPE_CHECKING:
+    from mypy_boto3_glue.client import GlueClient
 
 #: Without these the table would no longer be an Iceberg table; a catalog sync writes them itself.
 KEPT = frozenset({"table_type", "metadata_location", "previous_metadata_location"})
@@ -63,7 +66,7 @@ def wipe(environment: Mapping[str, str], tables: Sequence[tuple[str, str]], name
         LineageBridgeError: other writers changed the table all the time.
     """
     database, table_name = _find(tables, name)
-    glue = glue_client(Settings.from_env(environment).aws)
+    glue = _glue(environment)
     for _ in range(_ATTEMPTS):
         table = GlueReader(glue).table(database, table_name)
         if table is None:
@@ -103,7 +106,7 @@ def wait_for_repair(
     from dagster import DagsterInstance, RunsFilter
 
     database, _, table_name = wiped.table.partition(".")
-    reader = GlueReader(glue_client(Settings.from_env(environment).aws))
+    reader = GlueReader(_glue(environment))
     until = time.monotonic() + seconds
     while True:
         table = reader.table(database, table_name)
@@ -122,6 +125,14 @@ def wait_for_repair(
             RunsFilter(tags={REPAIR_TAG: "true"}, created_after=wiped.at), ascending=True
         )
     return Repaired(runs[0].create_timestamp.astimezone(UTC) if runs else None, at)
+
+
+def _glue(environment: Mapping[str, str]) -> GlueClient:
+    """A client for the stack's Glue, wherever the variables of this shell point: it may hold real keys."""
+    where = AwsSettings(region=environment["AWS_REGION"], endpoint_url=environment["AWS_ENDPOINT_URL"])
+    return glue_client(
+        where, keys=AwsKeys(environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"])
+    )
 
 
 def _find(tables: Sequence[tuple[str, str]], name: str) -> tuple[str, str]:

@@ -19,9 +19,8 @@ BLOCK = "Asked for by team-orders.\n\nUpstream lineage:\n- topic: orders.v1\nMan
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictAws]:
     with StrictAws() as server:
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-        monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint_url)
+        # This shell points elsewhere.
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         yield server
 
 
@@ -35,7 +34,8 @@ def catalog(aws: StrictAws) -> Catalog:
 
 
 def environment(aws: StrictAws) -> dict[str, str]:
-    return {"LINEAGE_BRIDGE_AWS_REGION": REGION, "LINEAGE_BRIDGE_AWS_ENDPOINT_URL": aws.endpoint_url}
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "test")
+    return {"AWS_REGION": REGION, "AWS_ENDPOINT_URL": aws.endpoint_url, **keys}
 
 
 def test_what_is_left_is_what_an_iceberg_table_needs_and_the_users_own_text(
