@@ -1,8 +1,9 @@
-"""Confluent's extensions of Flink SQL that the open-source grammar lacks. Pure.
+"""Statements of Flink SQL that the open-source grammar lacks: Confluent's extensions, and settings. Pure.
 
 Source: Confluent Cloud's statement reference: `CREATE [OR ALTER] MATERIALIZED TABLE [IF NOT EXISTS] name
 [(columns)] [COMMENT ..] [DISTRIBUTED ..] [WITH ..] [START_MODE = ..] AS query`, and `CREATE CONNECTION | TOOL
-| AGENT`.
+| AGENT`. Flink itself reads `SET key = value` and `RESET key` without quotes beside its grammar
+(`SetOperationParseStrategy`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _ACTIONS = frozenset({"CREATE", "ALTER", "DROP", "SHOW", "DESCRIBE", "DESC"})
 _OBJECTS = frozenset({"CONNECTION", "CONNECTIONS", "TOOL", "TOOLS", "AGENT", "AGENTS"})
 _FILLERS = frozenset({"OR", "REPLACE", "CREATE", "SYSTEM", "IF", "NOT", "EXISTS"})
 _OR_ALTER = ("CREATE", "OR", "ALTER", "MATERIALIZED", "TABLE")
+_SETTING = re.compile(r"(?:SET\s+[\w.-]+\s*=.*|RESET\s+[\w.-]+\s*)", re.IGNORECASE)
 _MATERIALIZED = ("CREATE", "MATERIALIZED", "TABLE")
 
 
@@ -61,11 +63,13 @@ def retry(piece: StatementText) -> str | None:
 
 
 def kind_without_flow(piece: StatementText) -> str | None:
-    """Kind of a statement on a connection, tool or agent, which the grammar lacks; None for any other.
+    """Kind of a statement on a setting, connection, tool or agent that the grammar lacks; None for others.
 
-    These objects contain no rows, so such a statement reads and writes no table.
+    None of these holds rows, so such a statement reads and writes no table.
     """
     words = piece.words
+    if _SETTING.fullmatch(piece.text):
+        return words[0]
     if not words or words[0] not in _ACTIONS:
         return None
     noun = next((word for word in words[1:] if word not in _FILLERS), "")

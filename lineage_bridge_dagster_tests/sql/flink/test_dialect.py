@@ -24,3 +24,10 @@ def test_rewritten_texts_keep_every_character_in_its_place(text: str) -> None:
             assert len(rewritten) == len(text)
             assert all(new in (old, " ") for old, new in zip(text, rewritten, strict=True))
             assert rewritten.count("\n") == text.count("\n")
+
+
+def test_a_setting_hides_no_statement_that_follows_it() -> None:
+    (alone,) = split("reset pipeline.name")
+    (with_another,) = split("SET parallelism.default = 2\nINSERT INTO d SELECT * FROM s")
+    assert dialect.kind_without_flow(alone) == "RESET"
+    assert dialect.kind_without_flow(with_another) is None
