@@ -59,6 +59,9 @@ _COMPILE_ONCE = "-XX:TieredStopAtLevel=1"
 #: than the default one does, and no more time.
 _SMALL_HEAP = 1 << 30
 _SERIAL = "-XX:+UseSerialGC"
+#: Java's default collector keeps the large arrays of sorts and of Parquet's writers apart, and marks the heap
+#: for them again and again: it costs a load a fifteenth more CPU time than this one.
+_PARALLEL = "-XX:+UseParallelGC"
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 #: Java and Spark add the options in these to ours, and Java starts with one collector only.
 _JAVA_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "PYSPARK_SUBMIT_ARGS")
@@ -219,8 +222,9 @@ def session_conf(
     options = " ".join([_COMPILE_ALL, *system])
     settings |= dict.fromkeys(_JAVA_OPTIONS, options)
     settings[_DRIVER_OPTIONS] = f"{_COMPILE_ONCE if is_brief else _COMPILE_LATER} {options}"
-    if started and _has_small_heap({**settings, **user}) and not _chooses_collector(user, os.environ):
-        settings[_DRIVER_OPTIONS] = f"{_SERIAL} {settings[_DRIVER_OPTIONS]}"
+    if started and master.startswith("local") and not _chooses_collector(user, os.environ):
+        collector = _SERIAL if _has_small_heap(user.get(_DRIVER_MEMORY, "")) else _PARALLEL
+        settings[_DRIVER_OPTIONS] = f"{collector} {settings[_DRIVER_OPTIONS]}"
     for keys, separator in ((("spark.jars", "spark.sql.extensions"), ","), (_JAVA_OPTIONS, " ")):
         for key in keys:
             if key in user and key in settings:
@@ -228,12 +232,10 @@ def session_conf(
     return {**settings, **user}
 
 
-def _has_small_heap(conf: Mapping[str, str]) -> bool:
-    """Whether all of Spark is to run in one JVM, whose heap is known and small."""
-    size = re.fullmatch(r"(\d+)([kmg])b?", conf.get(_DRIVER_MEMORY, "").strip().lower())
-    if size is None or not conf[MASTER].startswith("local"):
-        return False
-    return int(size[1]) << {"k": 10, "m": 20, "g": 30}[size[2]] <= _SMALL_HEAP
+def _has_small_heap(memory: str) -> bool:
+    """Whether a driver's memory is known and small."""
+    size = re.fullmatch(r"(\d+)([kmg])b?", memory.strip().lower())
+    return size is not None and int(size[1]) << {"k": 10, "m": 20, "g": 30}[size[2]] <= _SMALL_HEAP
 
 
 def _chooses_collector(user: Mapping[str, str], environment: Mapping[str, str]) -> bool:

@@ -122,10 +122,10 @@ def test_driver_with_little_to_do_compiles_once(archives: Path) -> None:
     [
         ({"spark.driver.memory": "1g"}, {}, ["-XX:+UseSerialGC"]),
         ({"spark.master": "local[8]", "spark.driver.memory": "768MB"}, {}, ["-XX:+UseSerialGC"]),
-        ({"spark.driver.memory": "2g"}, {}, []),
+        ({"spark.driver.memory": "2g"}, {}, ["-XX:+UseParallelGC"]),
         # Another file may set the memory.
-        ({}, {}, []),
-        ({"spark.driver.memory": "lots"}, {}, []),
+        ({}, {}, ["-XX:+UseParallelGC"]),
+        ({"spark.driver.memory": "lots"}, {}, ["-XX:+UseParallelGC"]),
         ({"spark.driver.memory": "1g", "spark.master": "spark://host:7077"}, {}, []),
         # Java refuses to start with two.
         (
@@ -147,7 +147,7 @@ def test_driver_with_little_to_do_compiles_once(archives: Path) -> None:
         ({"spark.driver.memory": "1g"}, {"PYSPARK_GATEWAY_PORT": "1"}, []),
     ],
 )
-def test_small_heap_is_collected_serially_unless_the_user_chose_a_collector(
+def test_local_heap_is_collected_serially_or_in_parallel_unless_the_user_chose_a_collector(
     conf: dict[str, str],
     environment: dict[str, str],
     expected: list[str],
