@@ -155,16 +155,30 @@ def commit_after(
         CommitConflictError: the last attempt conflicted with another writer.
         LineageBridgeError: the outcome of the commit is unknown.
     """
-    retrying = Retrying(
-        retry=retry_if_exception_type(retried),
-        stop=stop_after_attempt(attempts),
-        wait=wait_random_exponential(multiplier=0.5, max=5),
-        before_sleep=before_sleep_log(_log, logging.INFO),
-        reraise=True,
-    )
+    retrying = after_conflicts(attempts, retried, wait=0.5)
     since = before.snapshot_id if before else None
     newest = _newest(before, spark, table)
     return retrying(_commit_once, spark, table, marker, lambda: write(next(newest)), since)
+
+
+def after_conflicts(
+    attempts: int, retried: type[CommitConflictError], *, wait: float, longest: float = 5.0
+) -> Retrying:
+    """Calls again what fails with a conflict, and raises the last one.
+
+    Args:
+        attempts: calls in all.
+        retried: the conflicts.
+        wait: seconds that the first wait takes at most; each one doubles that.
+        longest: seconds that no wait exceeds.
+    """
+    return Retrying(
+        retry=retry_if_exception_type(retried),
+        stop=stop_after_attempt(attempts),
+        wait=wait_random_exponential(multiplier=wait, max=longest),
+        before_sleep=before_sleep_log(_log, logging.INFO),
+        reraise=True,
+    )
 
 
 def _newest(before: Snapshot | None, spark: SparkSession, table: TableName) -> Iterator[Snapshot | None]:

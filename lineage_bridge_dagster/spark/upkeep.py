@@ -15,14 +15,6 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tenacity import (
-    Retrying,
-    before_sleep_log,
-    retry_if_exception_type,
-    stop_after_attempt,
-    wait_random_exponential,
-)
-
 from lineage_bridge_dagster.catalogs.iceberg.own_folders import (
     INDIRECT,
     PATHS,
@@ -34,7 +26,7 @@ from lineage_bridge_dagster.catalogs.iceberg.own_folders import (
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted, string_literal
 from lineage_bridge_dagster.catalogs.settings.catalog_properties import CATALOG
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.commits import CommitConflictError, conflict_of
+from lineage_bridge_dagster.spark.commits import CommitConflictError, after_conflicts, conflict_of
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, current_snapshot, location, open_table
 from lineage_bridge_dagster.spark.java_table import JavaTable
 
@@ -150,13 +142,7 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
 
 def _compacted(spark: SparkSession, name: TableName) -> tuple[list[Row], list[Row]]:
     """Rewrite small data files and files of deletions, again if a writer changed the same ones meanwhile."""
-    retrying = Retrying(
-        retry=retry_if_exception_type(CommitConflictError),
-        stop=stop_after_attempt(_ATTEMPTS),
-        wait=wait_random_exponential(multiplier=1, max=15),
-        before_sleep=before_sleep_log(_log, logging.INFO),
-        reraise=True,
-    )
+    retrying = after_conflicts(_ATTEMPTS, CommitConflictError, wait=1.0, longest=15.0)
 
     def rewrite(procedure: str) -> list[Row]:
         try:

@@ -7,14 +7,13 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
-
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.commits import (
     CommitMarker,
     CommitOvertakenError,
+    after_conflicts,
     changed_meanwhile,
     commit,
     conflicts,
@@ -250,19 +249,13 @@ class _Execution:
     def _drop_branch(self, branch: str) -> None:
         """Remove what a failed write left; its own failure is the one to report."""
         table = self.plan.table
-        retrying = Retrying(
-            retry=retry_if_exception_type(CommitOvertakenError),
-            stop=stop_after_attempt(_ATTEMPTS),
-            wait=wait_random_exponential(multiplier=0.2, max=5),
-            reraise=True,
-        )
 
         def remove() -> None:
             with conflicts(table):
                 open_table(self.spark, table).remove_branch(branch)
 
         try:
-            retrying(remove)
+            after_conflicts(_ATTEMPTS, CommitOvertakenError, wait=0.2)(remove)
         except Exception as error:
             _log.warning("Branch %s of %s could not be removed: %s", branch, table, error)
 

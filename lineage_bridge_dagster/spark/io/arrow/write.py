@@ -20,20 +20,19 @@ from dagster import TableMetadataValue
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
-from tenacity import (
-    Retrying,
-    before_sleep_log,
-    retry_if_exception_type,
-    stop_after_attempt,
-    wait_random_exponential,
-)
 
 from lineage_bridge_dagster.catalogs.errors import ConflictError
 from lineage_bridge_dagster.catalogs.iceberg.guarded import writable
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.spark.commits import WRITE_ID, CommitConflictError, changed_meanwhile
+from lineage_bridge_dagster.spark.commits import (
+    WRITE_ID,
+    CommitOvertakenError,
+    after_conflicts,
+    changed_meanwhile,
+    overtaken,
+)
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.alignment import aligned
 from lineage_bridge_dagster.spark.io.arrow.conditions import mask, outside
@@ -84,10 +83,6 @@ class ArrowResult:
     condition: BooleanExpression
 
 
-class _MovedError(Exception):
-    """Another writer's commit came first; nothing was written."""
-
-
 def write_rows(request: WriteRequest, frame: Any, kind: FrameKind) -> ArrowResult:
     """Write a frame, creating the database and the table if they do not exist.
 
@@ -112,22 +107,7 @@ def write_rows(request: WriteRequest, frame: Any, kind: FrameKind) -> ArrowResul
         flags = [bool(flag) for flag in rows.column(options.delete_column).to_pylist()]
         rows = rows.drop_columns(options.delete_column)
     write = _Write(replace(request, options=options), catalog, kind, stored(rows, label), flags)
-    retrying = Retrying(
-        retry=retry_if_exception_type(_MovedError),
-        stop=stop_after_attempt(_ATTEMPTS),
-        wait=wait_random_exponential(multiplier=0.2, max=5),
-        before_sleep=before_sleep_log(_log, logging.INFO),
-        reraise=True,
-    )
-    try:
-        return retrying(write.attempt)
-    except _MovedError as error:
-        raise CommitConflictError(
-            f"Other writers kept committing to {request.table}, and the retries ran out. Nothing was "
-            "written.",
-            hint="Materialize again when they are done. Where many write at once, raise the table property "
-            "commit.retry.num-retries (4 by default).",
-        ) from error
+    return after_conflicts(_ATTEMPTS, CommitOvertakenError, wait=0.2)(write.attempt)
 
 
 @dataclass(slots=True)
@@ -257,18 +237,18 @@ class _Write:
         """Commit once, with PyIceberg's retries.
 
         Raises:
-            _MovedError: another writer's commit came first.
+            CommitOvertakenError: another writer's commit came first.
             LineageBridgeError: the commit failed, or its outcome is unknown.
         """
         name = self.request.table
         try:
             transaction.commit_transaction()
         except (CommitFailedException, ValidationException) as error:
-            raise _MovedError(str(error)) from error
+            raise overtaken(name) from error
         except Exception as error:
             failure = translate(error, action="Committing to", where=f"the table {name}")
             if isinstance(failure, ConflictError):
-                raise _MovedError(str(error)) from error
+                raise overtaken(name) from error
             table = tables.find(self.catalog, name)
             if table is not None and self._snapshots(table):
                 _log.warning("The commit to %s succeeded, though the catalog did not report it.", name)
