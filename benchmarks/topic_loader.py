@@ -25,7 +25,7 @@ from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, RegisteredSchema,
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.session import LOADING, spark_session
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -97,7 +97,7 @@ def session_of(load: Load) -> SparkSession:
 
 
 def load_topic(
-    spark: SparkSession, load: Load, topic: str, report: Callable[[Advance, float], None] | None = None
+    spark: SparkSession, load: Load, topic: str, report: Callable[[LoadStep, float], None] | None = None
 ) -> None:
     """Load a topic until it has caught up; report each step with its seconds."""
     key, value = schemas_of(load.format, load.values)
@@ -129,8 +129,8 @@ def load_topic(
             return
 
 
-def _report(step: Advance, seconds: float) -> None:
-    _event("step", rows=step.rows, seconds=round(seconds, 2))
+def _report(step: LoadStep, seconds: float) -> None:
+    _event("step", rows=step.records, seconds=round(seconds, 2))
 
 
 def _table(load: Load, topic: str) -> TableName:

@@ -28,10 +28,10 @@ from lineage_bridge_dagster.spark.kafka import REQUEST_SECONDS, Offsets, SparkTo
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.headers import LetterOrigin
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import DeadLetterQueue
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.topic import DeadLetterTopic
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, LoadStep, OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, OpenLoader
 from lineage_bridge_dagster.topic_to_iceberg.loading.backfill import Backfill
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import spark_columns
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicRecords, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep, TopicRecords, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.loading.staging import StagedTable
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
@@ -90,7 +90,6 @@ class TableLoader:
             update={"origin": origin.stamp if origin else "", "replace_moved": origin is None}
         )
         self._topic = topic
-        self._logs = load.failures == "log"
         self._fetch = schemas
         self._last = TopicSchemas()
         self._oldest_unread = oldest_unread
@@ -156,19 +155,7 @@ class TableLoader:
         done = self._table.advance()
         if done.caught_up:
             self._idle = (done.offsets, self._clock() + _IDLE_SECONDS)
-        if not done.rows and not done.skipped:
-            return LoadStep(done.offsets, done.caught_up)
-        return LoadStep(
-            done.offsets,
-            done.caught_up,
-            rows=done.written,
-            removed=done.deleted,
-            skipped=0 if self._logs else done.skipped,
-            dead_letters=done.skipped if self._logs else 0,
-            unavailable=done.unavailable,
-            committed=True,
-            rejections=done.rejections,
-        )
+        return done
 
     def backfill(self, slices: Sequence[TimeSlice], late: timedelta | None) -> Iterator[SliceReport]:
         """Load slices again, whatever the table's offsets."""

@@ -8,35 +8,9 @@ from datetime import timedelta
 from typing import Protocol
 
 from lineage_bridge_dagster.spark.kafka import Offsets
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
-
-
-@dataclass(frozen=True, slots=True)
-class LoadStep:
-    """One commit, or an attempt that found nothing to commit.
-
-    Attributes:
-        offsets: up to which the topic was read.
-        rows: that were written.
-        removed: rows of keys that were updated, whose new rows are among `rows`, or deleted.
-        skipped: records that were left out for good.
-        dead_letters: those that went to the dead letter topic.
-        unavailable: values that are null, as Debezium did not send them and the table did not have them.
-        rejections: why records were left out, and where some of them are.
-        committed: whether there is a new snapshot.
-    """
-
-    offsets: Offsets
-    caught_up: bool
-    rows: int = 0
-    removed: int = 0
-    skipped: int = 0
-    dead_letters: int = 0
-    unavailable: int = 0
-    committed: bool = False
-    rejections: Rejections = field(default_factory=Rejections)
 
 
 @dataclass(frozen=True, slots=True)

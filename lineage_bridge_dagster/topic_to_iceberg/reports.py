@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
-from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStatus, LoadStep
+from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStatus
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep, SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 
@@ -53,8 +54,6 @@ class LoadError:
     @classmethod
     def of(cls, error: Exception) -> LoadError:
         from pyspark.errors import AnalysisException
-
-        from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 
         suspended = isinstance(error, SuspendedError | AnalysisException)
         told = readable(error)

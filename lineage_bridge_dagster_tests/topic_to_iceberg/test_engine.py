@@ -12,8 +12,8 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.loaded_topics import STAMP
 from lineage_bridge_dagster.topic_to_iceberg.engine import TableLoader
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStep
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 from lineage_bridge_dagster_tests.spark.records import AT, ORDER_V1, InMemoryTopic, order_v1, payload
 from lineage_bridge_dagster_tests.spark_session import REGION

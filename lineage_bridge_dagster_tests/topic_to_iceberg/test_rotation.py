@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStep
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep
 from lineage_bridge_dagster.topic_to_iceberg.reports import LoadReport
 from lineage_bridge_dagster.topic_to_iceberg.rotation import Rotation
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad

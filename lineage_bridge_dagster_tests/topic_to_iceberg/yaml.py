@@ -14,7 +14,8 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
-from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, LoadStep, OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.loader import Loader, LoadStatus, OpenLoader
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep
 from lineage_bridge_dagster.topic_to_iceberg.loading.slices import SliceCounts, SliceReport, TimeSlice
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 

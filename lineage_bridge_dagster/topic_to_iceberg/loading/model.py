@@ -59,27 +59,31 @@ class TopicSchemas:
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
-    """The result of one step.
+class LoadStep:
+    """One commit, or an attempt that found nothing to commit.
 
     Attributes:
-        rows: records that are rows now, or that changed the table by key.
-        skipped: records left out.
         offsets: up to which the topic was read.
         caught_up: whether that was the end, when the step began.
-        unavailable: values that are null, as Debezium did not get them and the table did not have them.
-        written: rows that the batch's snapshot added: by key, one for all records of a key.
-        deleted: rows that were replaced or deleted.
+        records: that are rows now, or that changed the table by key.
+        rows: that were written: by key, one for all records of a key.
+        removed: rows of keys that were updated, whose new rows are among `rows`, or deleted.
+        skipped: records that were left out for good.
+        dead_letters: those that went to the dead letter topic.
+        unavailable: values that are null, as Debezium did not send them and the table did not have them.
         rejections: why records were left out, and where some of them are.
+        committed: whether there is a new snapshot.
     """
 
-    rows: int
-    skipped: int
     offsets: Offsets
     caught_up: bool
-    written: int = 0
-    deleted: int = 0
+    records: int = 0
+    rows: int = 0
+    removed: int = 0
+    skipped: int = 0
+    dead_letters: int = 0
     unavailable: int = 0
+    committed: bool = False
     rejections: Rejections = field(default_factory=Rejections)
 
 

@@ -40,7 +40,7 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.dead_letters import dead_le
 from lineage_bridge_dagster.topic_to_iceberg.loading.evolution import aligned, check_schemas, evolve
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import (
     RECORD_DDL,
-    Advance,
+    LoadStep,
     SecondWriterError,
     SuspendedError,
     TopicRecords,
@@ -152,7 +152,7 @@ class TopicTable:
         creation.ensure_table(session, config, shaped.columns, required, self._comments(schemas).latest)
         return True
 
-    def advance(self, until: Offsets | None = None) -> Advance:
+    def advance(self, until: Offsets | None = None) -> LoadStep:
         """Write the records that the table does not have yet, in one batch.
 
         Args:
@@ -175,7 +175,7 @@ class TopicTable:
                 _log.info("%s", error.message)
         raise AssertionError("unreachable")
 
-    def _step(self, session: SparkSession, until: Offsets | None) -> Advance:
+    def _step(self, session: SparkSession, until: Offsets | None) -> LoadStep:
         config = self.config
         table = StagedTable(session, config.name)
         table.prepare()
@@ -198,7 +198,7 @@ class TopicTable:
             )
             batch = planned()
         if batch.is_empty:
-            return Advance(0, 0, batch.start, batch.caught_up)
+            return LoadStep(batch.start, batch.caught_up)
         head = table.head
         try:
             counts = self._stage(session, table, batch, topic_id)
@@ -225,8 +225,8 @@ class TopicTable:
         summary = entry.summary if entry else {}
         return replace(
             counts,
-            written=int(summary.get("added-records", 0)),
-            deleted=sum(int(summary.get(name, 0)) for name in _REMOVED),
+            rows=int(summary.get("added-records", 0)),
+            removed=sum(int(summary.get(name, 0)) for name in _REMOVED),
         )
 
     def _check_same(self, table: StagedTable, topic_id: str) -> None:
@@ -241,7 +241,7 @@ class TopicTable:
             table.discard()
             raise MovedError(f"Topic {self._topic.name} was created again while it was read.")
 
-    def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> Advance:
+    def _stage(self, session: SparkSession, table: StagedTable, batch: Batch, topic_id: str) -> LoadStep:
         """Write the batch's rows and its summary to the staged branch."""
         from pyspark.sql import Observation
 
@@ -291,10 +291,19 @@ class TopicTable:
         if read > batch.most_records:
             # Spark counts records once more where it does tasks again, as when an executor is lost.
             read, good = tallied(decided)
-        skipped = read - good
-        if skipped and self._dead_letter_queue is None:
+        skipped, logs = read - good, self._dead_letter_queue is not None
+        if skipped and not logs:
             found = rejections(decided)
-        return Advance(good, skipped, batch.end, batch.caught_up, unavailable=missing, rejections=found)
+        return LoadStep(
+            batch.end,
+            batch.caught_up,
+            records=good,
+            skipped=0 if logs else skipped,
+            dead_letters=skipped if logs else 0,
+            unavailable=missing,
+            committed=read > 0,
+            rejections=found,
+        )
 
     def _truncated_at(self, judged: DataFrame, batch: Batch) -> int | None:
         """The offset of the last truncation that is to be applied; None if there is none.

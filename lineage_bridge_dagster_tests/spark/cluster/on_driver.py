@@ -21,7 +21,7 @@ from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
 from lineage_bridge_dagster.spark.kafka import SparkTopic
 from lineage_bridge_dagster.spark.python_workers import map_in_arrow
 from lineage_bridge_dagster.spark.session import SparkResource
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark_cluster import driver_session
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
@@ -96,7 +96,7 @@ def materialize_frames(catalog: CatalogSettings, database: str, rows: int) -> bo
 
 def load_topic(
     catalog: CatalogSettings, database: str, broker: str, topic: str, mode: Mode, schemas: TopicSchemas
-) -> Advance:
+) -> LoadStep:
     """Load all records of a topic into the table `orders`, in one batch."""
     config = load_into(database, mode=mode)
     kafka = SparkTopic(topic, Bootstrap.parse(broker), timeout_seconds=60.0)

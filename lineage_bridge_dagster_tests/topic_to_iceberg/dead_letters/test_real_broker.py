@@ -348,7 +348,7 @@ class TestOneLetter:
             return [(bytes(row.key), row.id, row["$$offset"]) for row in found]
 
         done = table.advance()
-        assert (done.rows, done.skipped, done.rejections.counts) == (2, 2, {UNDECODABLE_VALUE: 2})
+        assert (done.rows, done.dead_letters, done.rejections.counts) == (2, 2, {UNDECODABLE_VALUE: 2})
         assert [(each.offset, each.value_schema_id) for each in done.rejections.examples] == [(1, 9), (2, 9)]
         assert rows() == [(b"one", 1, 0), (b"three", 30, 3)]
         first, second = cluster.records(cluster.errors)

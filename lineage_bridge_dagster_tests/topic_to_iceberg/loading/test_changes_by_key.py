@@ -92,7 +92,7 @@ def test_last_record_of_a_key_is_its_row_within_and_across_batches(
     topic.add(0, None, key=key_of("never", 0))
     step = writer.advance()
     # The row of a:1 in partition 1 is replaced, and that of a:2 deleted.
-    assert (step.rows, step.deleted, step.caught_up) == (6, 2, True)
+    assert (step.records, step.removed, step.caught_up) == (6, 2, True)
     assert items(spark, table, *columns) == [("a", 1, 0, 2), ("a", 1, 1, 7), ("b", 1, 0, 6)]
     snapshot = current_snapshot(spark, table.name)
     assert snapshot is not None

@@ -11,7 +11,7 @@ import pytest
 
 from lineage_bridge_dagster.schemas.debezium import GEOMETRIES
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import Advance, SuspendedError, TopicSchemas
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import LoadStep, SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.topic_table import TopicTable
 from lineage_bridge_dagster_tests.spark.records import InMemoryTopic, payload, subject
 from lineage_bridge_dagster_tests.topic_to_iceberg.loading.loaded import load_into
@@ -111,7 +111,7 @@ class Source:
         key = None if number is None else payload(3, KEY, {"id": number})
         self.topic.add(partition, payload(5, self._schema, value), key=key)
 
-    def advance(self) -> Advance:
+    def advance(self) -> LoadStep:
         return self.table.advance()
 
     def rows(self, *columns: str) -> dict[int, dict[str, Any]]:
@@ -139,7 +139,7 @@ def test_value_that_did_not_change_is_kept(
     source.add("u", 3, UNCHANGED)
     source.add("c", 5)
     done = source.advance()
-    assert (done.rows, done.unavailable) == (5, len(COLUMNS))
+    assert (done.records, done.unavailable) == (5, len(COLUMNS))
     assert source.rows() == {1: STORED, 2: STORED, 3: NOTHING, 5: STORED}
 
     changed = {**STORED, "doc": "new", "hstore": {"k": None}}
@@ -151,7 +151,7 @@ def test_value_that_did_not_change_is_kept(
     source.add("u", 2, {**UNCHANGED, "doc": None})
     source.add("u", 2, UNCHANGED)
     done = source.advance()
-    assert (done.rows, done.unavailable) == (6, len(COLUMNS) - 1)
+    assert (done.records, done.unavailable) == (6, len(COLUMNS) - 1)
     assert source.rows() == {
         1: STORED,
         2: {**STORED, "doc": None},
@@ -208,7 +208,7 @@ def test_truncation_is_applied_on_request(spark: SparkSession, database: str) ->
     source.add("c", 2)
     source.add("t", None)
     source.add("c", 3)
-    assert source.advance().rows == 4
+    assert source.advance().records == 4
     assert set(source.rows("doc")) == {3}
     source.add("c", 4)
     source.advance()
@@ -218,7 +218,7 @@ def test_truncation_is_applied_on_request(spark: SparkSession, database: str) ->
     source.add("t", None)
     source.add("c", 4, {**STORED, "doc": "again"})
     done = source.advance()
-    assert (done.rows, done.deleted) == (4, 2)
+    assert (done.records, done.removed) == (4, 2)
     assert source.rows("doc") == {4: {"doc": "again"}}
     source.add("t", None)
     source.advance()

@@ -243,12 +243,12 @@ class TestTables:
                 table.advance()
         assert len(queue.letters) == 2
         done = table.advance()
-        assert (done.rows, done.skipped, ids(spark, config)) == (3, 2, [None, 1, 3])
+        assert (done.rows, done.dead_letters, ids(spark, config)) == (3, 2, [None, 1, 3])
         # Also those whose letters were stored before the commit failed.
         assert done.rejections.counts == {UNDECODABLE_VALUE: 2}
         assert done.rejections.examples == tuple(letter.rejection for letter in queue.letters)
         topic.add(0, b"not avro")
-        assert table.advance().skipped == 1
+        assert table.advance().dead_letters == 1
 
         first, second, third = sorted(queue.letters, key=lambda letter: (letter.partition, letter.offset))
         assert (first.topic, first.partition, first.offset, first.timestamp) == ("orders.v1", 0, 1, AT)
