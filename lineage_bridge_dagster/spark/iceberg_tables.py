@@ -138,9 +138,9 @@ def ancestors(spark: SparkSession, table: TableName) -> Iterator[Snapshot]:
     return open_table(spark, table).ancestors()
 
 
-def snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> Snapshot | None:
-    """A snapshot that is still kept, on the current branch or not."""
-    return open_table(spark, table).snapshot(snapshot_id)
+def ancestors_of(spark: SparkSession, table: TableName) -> Iterator[Snapshot] | None:
+    """The same, None for a table that does not exist."""
+    return ancestors(spark, table) if exists(spark, table) else None
 
 
 def at_snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> DataFrame:
@@ -149,17 +149,6 @@ def at_snapshot(spark: SparkSession, table: TableName, snapshot_id: int) -> Data
     With the read option `snapshot-id` they would have the table's current columns.
     """
     return spark.sql(f"SELECT * FROM {table.sql} VERSION AS OF {int(snapshot_id)}")  # noqa: S608 - quoted
-
-
-def snapshot_as_of(spark: SparkSession, table: TableName, moment: int) -> int | None:
-    """The id of the snapshot that was current at an epoch millisecond, None before the first kept one."""
-    earlier = [found for at, found in open_table(spark, table).history() if at <= moment]
-    return earlier[-1] if earlier else None
-
-
-def history_start(spark: SparkSession, table: TableName) -> int | None:
-    """The time of the oldest entry in a table's history, in epoch milliseconds."""
-    return min((at for at, _ in open_table(spark, table).history()), default=None)
 
 
 def location(spark: SparkSession, table: TableName) -> str:

@@ -10,19 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.commits import CommitMarker
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors, exists, snapshot
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.specs.keys import NAMESPACE
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 #: Run tag with which incremental inputs are read in full and all rows of the tables are replaced.
 FULL_REFRESH = f"{NAMESPACE}/full_refresh"
@@ -59,28 +54,24 @@ def run_marker(run_id: str, consumed: Mapping[str, Any]) -> CommitMarker:
     return CommitMarker(properties)
 
 
-def position(spark: SparkSession, downstream: Downstream, label: str) -> Mapping[str, Any] | None:
+def position(
+    downstream: Downstream, ancestors_of: Callable[[TableName], Iterable[Snapshot] | None], label: str
+) -> Mapping[str, Any] | None:
     """How far the downstream table has consumed an input; None at the beginning.
 
     A snapshot that another writer committed (a compaction) has no position: an earlier one has.
 
+    Args:
+        downstream: the table.
+        ancestors_of: the snapshots of a table's current branch, newest first; None if it does not exist.
+        label: the input's.
+
     Raises:
         IncrementError: the table has rows, and no snapshot with their position in the input.
     """
-    table = downstream.table
-    if downstream.full_refresh or not exists(spark, table):
-        return None
-    return position_in(ancestors(spark, table), table, label)
-
-
-def position_in(history: Iterable[Snapshot], table: TableName, label: str) -> Mapping[str, Any] | None:
-    """The same, from the snapshots of the table's current branch, newest first.
-
-    Raises:
-        IncrementError: as `position` does.
-    """
-    has_rows = False
-    for number, found in enumerate(history):
+    table, has_rows = downstream.table, False
+    history = None if downstream.full_refresh else ancestors_of(table)
+    for number, found in enumerate(history or ()):
         if CONSUMED in found.summary:
             positions = json.loads(found.summary[CONSUMED])
             if label in positions:
@@ -102,70 +93,6 @@ def full_refresh_hint(label: str) -> str:
         f"Launch it once with the run tag {FULL_REFRESH}: true, which reads {label} in full and replaces "
         "all rows."
     )
-
-
-def check_appended(
-    spark: SparkSession, table: TableName, start: int, end: int, label: str, hint: str
-) -> None:
-    """Refuse unless rows were only appended after snapshot `start` up to snapshot `end`.
-
-    Raises:
-        IncrementError: one of them has expired or is not in the table's history, or rows were replaced or
-            deleted since the first.
-    """
-    check_history(
-        ancestors(spark, table),
-        lambda kept: snapshot(spark, table, kept) is not None,
-        start,
-        end,
-        label,
-        hint,
-    )
-
-
-def check_history(
-    snapshots: Iterable[Snapshot],
-    is_kept: Callable[[int], bool],
-    start: int,
-    end: int,
-    label: str,
-    hint: str,
-) -> None:
-    """The same, from the snapshots of the current branch, newest first, and whether the table keeps one.
-
-    Raises:
-        IncrementError: as `check_appended` does.
-    """
-    history: list[Snapshot] = []
-    for found in snapshots:
-        history.append(found)
-        if found.snapshot_id == start:
-            break
-    ids = [found.snapshot_id for found in history]
-    if start not in ids:
-        reason = (
-            "is no longer part of the table's history: the table was replaced or rolled back"
-            if is_kept(start)
-            else "has expired, or belongs to another table"
-        )
-        raise IncrementError(
-            f"Snapshot {start} of {label}, after which rows are new, {reason}.",
-            hint=f"{hint} Keep snapshots longer than the longest pause between runs.",
-        )
-    if end not in ids:
-        raise IncrementError(
-            f"Snapshot {end} of {label} does not come after snapshot {start} in the table's history.",
-            hint=hint,
-        )
-    since = history[ids.index(end) : ids.index(start)]
-    changed = next((s for s in reversed(since) if s.operation not in ("append", "replace")), None)
-    if changed is not None:
-        when = iso(datetime.fromtimestamp(changed.committed_at / 1000, UTC))
-        raise IncrementError(
-            f"{label} was not only appended to since snapshot {start}: snapshot {changed.snapshot_id} of "
-            f"{when} has operation {changed.operation}, which replaces or deletes rows.",
-            hint=f"{hint} Read a table that is updated in place in full.",
-        )
 
 
 def offsets_since(

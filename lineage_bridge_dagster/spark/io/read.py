@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
@@ -12,18 +12,18 @@ from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import is_one_ca
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.lineage.times import iso
-from lineage_bridge_dagster.spark import iceberg_tables
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
-from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
-from lineage_bridge_dagster.spark.io.frames import column, filtered, types_of
-from lineage_bridge_dagster.spark.io.increments import (
-    Downstream,
-    check_appended,
-    full_refresh_hint,
-    offsets_since,
-    position,
+from lineage_bridge_dagster.spark.iceberg_tables import (
+    MissingTableError,
+    TableName,
+    ancestors_of,
+    at_snapshot,
+    open_table,
+    table_names,
 )
+from lineage_bridge_dagster.spark.io.frames import column, filtered, types_of
+from lineage_bridge_dagster.spark.io.history import chosen_snapshots
+from lineage_bridge_dagster.spark.io.increments import Downstream, offsets_since, position
 from lineage_bridge_dagster.spark.io.options import ReadOptions
 from lineage_bridge_dagster.spark.io.slices import Slice
 from lineage_bridge_dagster.spark.io.source import AssetSource
@@ -111,7 +111,8 @@ def _records(
     start: Offsets | None = None
     end: Offsets | None = None
     if options.incremental and downstream is not None:
-        start, end = offsets_since(position(spark, downstream, label), *topic.bounds(), label)
+        done = position(downstream, partial(ancestors_of, spark), label)
+        start, end = offsets_since(done, *topic.bounds(), label)
         downstream.consumed[label] = {"offsets": {str(p): offset for p, offset in sorted(end.items())}}
     elif options.starting_offsets is not None or options.ending_offsets is not None:
         first, last = topic.bounds()
@@ -154,62 +155,17 @@ def _read_table(
     try:
         rows = spark.table(table.sql)
         _ = rows.schema
-        iceberg_tables.open_table(spark, table)
+        opened = open_table(spark, table)
     except spark_errors() as error:
         raise _unreadable(spark, table, error) from error
-    if options.incremental and downstream is not None:
-        return _new_rows(spark, table, rows, downstream, label)
-    if options.start_snapshot_id is not None:
-        current = iceberg_tables.current_snapshot(spark, table)
-        end = options.end_snapshot_id or (current.snapshot_id if current else options.start_snapshot_id)
-        hint = f"Set both ids to snapshots that the table {table.sql}.history lists, or read the full table."
-        return _appended(spark, table, options.start_snapshot_id, end, label, hint)
-    if options.as_of is not None:
-        return iceberg_tables.at_snapshot(spark, table, _as_of(spark, table, options.as_of, label))
-    if options.snapshot_id is not None:
-        if iceberg_tables.snapshot(spark, table, options.snapshot_id) is None:
-            raise LineageBridgeError(
-                f"{label} has no snapshot {options.snapshot_id}: it expired, or belongs to another table.",
-                hint=f"The table {table.sql}.snapshots lists those that are kept.",
-            )
-        return iceberg_tables.at_snapshot(spark, table, options.snapshot_id)
-    return rows
-
-
-def _new_rows(
-    spark: SparkSession, table: TableName, rows: DataFrame, downstream: Downstream, label: str
-) -> DataFrame:
-    """The rows appended since the downstream table last consumed the input; all of them the first time."""
-    last = position(spark, downstream, label)
-    current = iceberg_tables.current_snapshot(spark, table)
-    downstream.consumed[label] = {"snapshot_id": str(current.snapshot_id) if current else ""}
-    if current is None:
+    choice = chosen_snapshots(opened, options, downstream, partial(ancestors_of, spark), label)
+    if choice.snapshot_id is None:
         return rows
-    if start := (last or {}).get("snapshot_id"):
-        return _appended(spark, table, int(start), current.snapshot_id, label, full_refresh_hint(label))
-    return iceberg_tables.at_snapshot(spark, table, current.snapshot_id)
-
-
-def _appended(
-    spark: SparkSession, table: TableName, start: int, end: int, label: str, hint: str
-) -> DataFrame:
-    check_appended(spark, table, start, end, label, hint)
-    if start == end:
-        return iceberg_tables.at_snapshot(spark, table, end).where("false")
-    reader = spark.read.option("start-snapshot-id", str(start)).option("end-snapshot-id", str(end))
-    return reader.table(table.sql)
-
-
-def _as_of(spark: SparkSession, table: TableName, moment: int, label: str) -> int:
-    found = iceberg_tables.snapshot_as_of(spark, table, moment)
-    if found is not None:
-        return found
-    first = iceberg_tables.history_start(spark, table)
-    history = f"begins at {_iso(first)}" if first is not None else "is empty"
-    raise LineageBridgeError(
-        f"{label} has no snapshot as of {_iso(moment)}: its history {history}.",
-        hint="Choose a later time, or keep snapshots longer.",
-    )
+    if choice.after is None or choice.is_empty:
+        found = at_snapshot(spark, table, choice.snapshot_id)
+        return found.where("false") if choice.is_empty else found
+    reader = spark.read.option("start-snapshot-id", str(choice.after))
+    return reader.option("end-snapshot-id", str(choice.snapshot_id)).table(table.sql)
 
 
 def _select(rows: DataFrame, names: tuple[str, ...], label: str) -> DataFrame:
@@ -246,7 +202,7 @@ def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> Line
     """Why a table could not be read: it does not exist, or cannot be loaded."""
     names: list[str] | None = [table.table]
     try:
-        names = iceberg_tables.table_names(spark, table.catalog, table.database)
+        names = table_names(spark, table.catalog, table.database)
     except spark_errors() as unreachable:
         error = unreachable
     if names is None:
@@ -267,7 +223,3 @@ def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> Line
         f"  {root_cause(error)}",
         hint="Materialize the asset that writes it, or correct its dagster/table_name.",
     )
-
-
-def _iso(moment: int) -> str:
-    return iso(datetime.fromtimestamp(moment / 1000, UTC))

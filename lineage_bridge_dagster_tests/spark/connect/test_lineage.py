@@ -14,10 +14,8 @@ from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import (
     TableName,
     ancestors,
-    history_start,
     location,
     open_table,
-    snapshot_as_of,
 )
 from lineage_bridge_dagster_tests.spark.graphs import table_of, world
 
@@ -87,17 +85,15 @@ def test_history_is_read_from_the_metadata_tables(connect_spark: SparkSession, d
     table = TableName("glue", database, "out.v1")
     connect_spark.sql(f"CREATE TABLE {table.sql} (Location string) USING iceberg")
     assert list(ancestors(connect_spark, table)) == []
-    assert history_start(connect_spark, table) is None
+    assert open_table(connect_spark, table).history() == []
     for _ in range(2):
         connect_spark.sql("SELECT 'here' AS Location").writeTo(table.sql).append()
     second, first = ancestors(connect_spark, table)
     assert (first.operation, first.count("total-records"), second.count("total-records")) == ("append", 1, 2)
     assert open_table(connect_spark, table).snapshot(first.snapshot_id) == first
     assert open_table(connect_spark, table).snapshot(1) is None
-    assert history_start(connect_spark, table) == first.committed_at
-    assert snapshot_as_of(connect_spark, table, second.committed_at) == second.snapshot_id
-    assert snapshot_as_of(connect_spark, table, second.committed_at - 1) == first.snapshot_id
-    assert snapshot_as_of(connect_spark, table, first.committed_at - 1) is None
+    became_current = [(each.committed_at, each.snapshot_id) for each in (first, second)]
+    assert open_table(connect_spark, table).history() == became_current
     connect_spark.sql(
         f"CALL glue.system.rollback_to_snapshot('{quoted(database)}.`out.v1`', {first.snapshot_id})"
     )

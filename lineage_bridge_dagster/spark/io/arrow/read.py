@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,20 +13,20 @@ from pyiceberg.expressions import AlwaysFalse, BooleanExpression
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.lineage.times import iso
 from lineage_bridge_dagster.spark.chains.lineage_tables import UPSTREAM_CHAINS
 from lineage_bridge_dagster.spark.column_names import pair, resolve
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow import tables
 from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of, parsed, slice_filter
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, from_arrow
-from lineage_bridge_dagster.spark.io.increments import check_history, full_refresh_hint, position_in
-from lineage_bridge_dagster.spark.io.options import ReadOptions
+from lineage_bridge_dagster.spark.io.history import chosen_snapshots
 from lineage_bridge_dagster.spark.io.requests import ReadRequest
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
+
+    from lineage_bridge_dagster.spark.snapshot import Snapshot
 
 
 def read_rows(request: ReadRequest, kind: FrameKind) -> Any:
@@ -86,68 +86,22 @@ def read_rows(request: ReadRequest, kind: FrameKind) -> Any:
 
 def _scan(table: Table, request: ReadRequest) -> tuple[Any, Schema] | None:
     """The scan of the snapshots that an input reads, and its columns; None if it has no rows."""
-    options, label = request.options, request.label
-    if options.incremental and request.downstream is not None:
-        return _new_rows(table, request)
-    if options.start_snapshot_id is not None:
-        current = table.current_snapshot()
-        end = options.end_snapshot_id or (current.snapshot_id if current else options.start_snapshot_id)
-        hint = f"Set both ids to snapshots that the history of {label} has, or read the full table."
-        return _appended(table, options.start_snapshot_id, end, label, hint)
-    snapshot_id = _snapshot_id(table, options, label)
-    scan = table.scan(snapshot_id=snapshot_id)
-    return scan, scan.projection()
 
+    def ancestors_of(name: TableName) -> Iterator[Snapshot] | None:
+        found = tables.find(open_catalog(request.catalogs, name.catalog), name)
+        return None if found is None else tables.ancestors(found)
 
-def _new_rows(table: Table, request: ReadRequest) -> tuple[Any, Schema] | None:
-    """The rows appended since the downstream table last consumed the input; all of them the first time."""
-    downstream, label = request.downstream, request.label
-    assert downstream is not None  # noqa: S101 - the caller's condition
-    last = None
-    if not downstream.full_refresh:
-        found = tables.find(open_catalog(request.catalogs, downstream.table.catalog), downstream.table)
-        if found is not None:
-            last = position_in(tables.ancestors(found), downstream.table, label)
-    current = table.current_snapshot()
-    downstream.consumed[label] = {"snapshot_id": str(current.snapshot_id) if current else ""}
-    if current is not None and (start := (last or {}).get("snapshot_id")):
-        return _appended(table, int(start), current.snapshot_id, label, full_refresh_hint(label))
-    scan = table.scan(snapshot_id=current.snapshot_id if current else None)
-    return scan, scan.projection()
-
-
-def _appended(table: Table, start: int, end: int, label: str, hint: str) -> tuple[Any, Schema] | None:
-    check_history(
-        tables.ancestors(table),
-        lambda kept: table.snapshot_by_id(kept) is not None,
-        start,
-        end,
-        label,
-        hint,
-    )
-    if start == end:
+    history, label = tables.LoadedHistory(table), request.label
+    choice = chosen_snapshots(history, request.options, request.downstream, ancestors_of, label)
+    if choice.is_empty:
         return None
-    scan = table.incremental_append_scan(from_snapshot_id_exclusive=start, to_snapshot_id_inclusive=end)
-    return scan, table.schema()
-
-
-def _snapshot_id(table: Table, options: ReadOptions, label: str) -> int | None:
-    if options.as_of is not None:
-        entries = [entry for entry in table.history() if entry.timestamp_ms <= options.as_of]
-        if not entries:
-            first = min((entry.timestamp_ms for entry in table.history()), default=None)
-            history = f"begins at {_iso(first)}" if first is not None else "is empty"
-            raise LineageBridgeError(
-                f"{label} has no snapshot as of {_iso(options.as_of)}: its history {history}.",
-                hint="Choose a later time, or keep snapshots longer.",
-            )
-        return max(entries, key=lambda entry: entry.timestamp_ms).snapshot_id
-    if options.snapshot_id is not None and table.snapshot_by_id(options.snapshot_id) is None:
-        raise LineageBridgeError(
-            f"{label} has no snapshot {options.snapshot_id}: it expired, or belongs to another table.",
-            hint="Choose one that the table's history has.",
-        )
-    return options.snapshot_id
+    if choice.after is None:
+        scan = table.scan(snapshot_id=choice.snapshot_id)
+        return scan, scan.projection()
+    added = table.incremental_append_scan(
+        from_snapshot_id_exclusive=choice.after, to_snapshot_id_inclusive=choice.snapshot_id
+    )
+    return added, table.schema()
 
 
 def _path(name: str, schema: Schema, label: str) -> tuple[str, ...]:
@@ -164,7 +118,3 @@ def _path(name: str, schema: Schema, label: str) -> tuple[str, ...]:
 def _column(rows: pa.Table, path: tuple[str, ...]) -> Any:
     found = rows.column(path[0])
     return pc.struct_field(found, list(path[1:])) if len(path) > 1 else found
-
-
-def _iso(moment: int) -> str:
-    return iso(datetime.fromtimestamp(moment / 1000, UTC))

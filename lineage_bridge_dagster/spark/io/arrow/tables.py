@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyiceberg.exceptions import (
@@ -171,6 +172,23 @@ def ancestors(found: Table) -> Iterator[Snapshot]:
     while at is not None:
         yield _snapshot(at)
         at = None if at.parent_snapshot_id is None else found.snapshot_by_id(at.parent_snapshot_id)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedHistory:
+    """The snapshots of a table, as it was when it was loaded."""
+
+    table: Table
+
+    def ancestors(self) -> Iterator[Snapshot]:
+        return ancestors(self.table)
+
+    def snapshot(self, snapshot_id: int) -> Snapshot | None:
+        found = self.table.snapshot_by_id(snapshot_id)
+        return None if found is None else _snapshot(found)
+
+    def history(self) -> list[tuple[int, int]]:
+        return [(each.timestamp_ms, each.snapshot_id) for each in self.table.history()]
 
 
 def _snapshot(found: IcebergSnapshot) -> Snapshot:
