@@ -56,19 +56,6 @@ class LoadedTable:
 
 
 @dataclass(frozen=True)
-class AbsentTable:
-    """A table that Glue does not have, in the loaded definitions: nothing is pushed to it.
-
-    Attributes:
-        outcome: an evaluation of its check, now.
-    """
-
-    name: str
-    key: AssetKey
-    outcome: Callable[[], AssetCheckResult]
-
-
-@dataclass(frozen=True)
 class LoadedState:
     """The state that the definitions were built from; `version` is empty if there was none yet."""
 
@@ -78,8 +65,9 @@ class LoadedState:
     tables: Sequence[LoadedTable] = ()
     #: Reads what a push writes, for the versions of the tables, and returns it as text; raises if it cannot.
     read_settings: Callable[[], str] = lambda: ""
-    #: The tables that Glue does not have, or of which that is unknown.
-    absent: Sequence[AbsentTable] = ()
+    #: The tables that Glue does not have, or of which that is unknown, so that nothing is pushed to them: the
+    #: name of each, and what evaluates its check.
+    absent: Sequence[tuple[str, Callable[[], AssetCheckResult]]] = ()
 
 
 class WantedVersions:
@@ -145,7 +133,11 @@ def loaded_tables(version: str, inventory: Inventory | None, push: Callable[[], 
         # A table that several topics claim is never pushed, nor is one that is not there.
         if not conflict_of(asset.node) and is_in_glue(asset.node)
     ]
-    absent = [_absent_table(asset, inventory) for asset in inventory.tables if not is_in_glue(asset.node)]
+    absent = [
+        (_name(asset), partial(_absence, asset, inventory))
+        for asset in inventory.tables
+        if not is_in_glue(asset.node)
+    ]
     return LoadedState(version, inventory.discovery, tables, versions.read_settings, absent)
 
 
@@ -157,12 +149,9 @@ def _iceberg_place(node: Node) -> IcebergPlace | None:
     return IcebergPlace(table.catalog, (*table.namespace, table.table_name))
 
 
-def _absent_table(asset: Asset, inventory: Inventory) -> AbsentTable:
-    def outcome() -> AssetCheckResult:
-        found = tableflow_healthy(asset.node, inventory.view)
-        return found.result(asset.key, TABLEFLOW, inventory.discovery.discovered_at)
-
-    return AbsentTable(_name(asset), asset.key, outcome)
+def _absence(asset: Asset, inventory: Inventory) -> AssetCheckResult:
+    found = tableflow_healthy(asset.node, inventory.view)
+    return found.result(asset.key, TABLEFLOW, inventory.discovery.discovered_at)
 
 
 def _name(asset: Asset) -> str:

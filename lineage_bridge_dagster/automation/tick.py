@@ -151,7 +151,7 @@ class Tick:
             return
         result.glue_tables = f"Glue tables: {glue_counts(discovery.graph)}."
         self.log.info(result.glue_tables)
-        results = [table.outcome() for table in absent[:MAX_ABSENT]]
+        results = [outcome() for _, outcome in absent[:MAX_ABSENT]]
         digest = short_digest(
             "\n".join(f"{each.asset_key} {each.severity} {each.description}" for each in results)
         )
@@ -160,7 +160,7 @@ class Tick:
         result.cursor.absent = digest
         result.checks = results
         self.log.info(
-            f"Glue has no table for {first_few([table.name for table in absent], 20)}; see their checks."
+            f"Glue has no table for {first_few([name for name, _ in absent], 20)}; see their checks."
         )
 
     def _settle_refresh(self, result: TickResult) -> None:

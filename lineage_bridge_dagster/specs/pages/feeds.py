@@ -27,9 +27,9 @@ def feeds_table(process: Node, context: NodeContext) -> str:
 
     They do for a statement with a single output, and for a process without outputs.
     """
-    rows = list(_rows(process, context))
     if not _is_telling(process, context):
         return ""
+    rows = list(_rows(process, context))
     more = len(rows) - MAX_ROWS
     note = f"{plural(more, 'more pair')} in `{LineageMetadata.key('feeds')}`." if more > 0 else ""
     table = markdown_table(["from", "to"], rows[:MAX_ROWS])

@@ -8,7 +8,7 @@ from lineage_bridge_dagster.lineage.glue_status import (
     glue_status,
     is_in_glue,
 )
-from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext, Role
 from lineage_bridge_dagster.specs.markdown import fenced, paragraph
@@ -57,13 +57,12 @@ def absence(table: GlueTableNode) -> str:
 
 def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
     """What Glue and Tableflow report about the table."""
-    sources = context.view.sources(table.node)
-    syncs = [_tableflow(node) for node in sources if node.node_type == NodeType.TABLEFLOW_TABLE]
+    tableflows = tableflow_of(table.node, context.view)
     return {
         "Region": plain(table.aws_region),
         "Location": plain(table.storage_location),
-        "Tableflow": first_few(syncs, 3),
-        **tableflow_rows(tableflows := tableflow_of(table.node, context.view)),
+        "Tableflow": first_few([_tableflow(each) for each in tableflows], 3),
+        **tableflow_rows(tableflows),
         **(catalog_rows(tableflows[0]) if len(tableflows) == 1 else {}),
         "Partitioned by": plain(first_few([key.name for key in table.partition_keys], 10)),
         "Owner": plain(table.owner),
@@ -71,9 +70,8 @@ def facts(table: GlueTableNode, context: NodeContext) -> dict[str, str]:
     }
 
 
-def _tableflow(node: Node) -> str:
+def _tableflow(table: TableflowNode) -> str:
     """The state of Tableflow's table and its catalog syncs, such as `running, append, aws glue synced`."""
-    table = TableflowNode.of(node)
     states = [table.phase, table.write_mode, *(f"{sync.type} {sync.status}" for sync in table.catalog_sync)]
     return plain(", ".join(state.lower().replace("_", " ") for state in states if state))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lineage_bridge_dagster.lineage.glue_status import GlueStatus, is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TableflowNode, TopicNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, TopicNode
 from lineage_bridge_dagster.specs.graph_view import NodeContext
 from lineage_bridge_dagster.specs.markdown import paragraph
 from lineage_bridge_dagster.specs.pages.phrases import location, names, plain, titles
@@ -60,10 +60,8 @@ def absence(topic: Node, context: NodeContext) -> str:
     """That Tableflow is on and Glue has no table of this topic alone, with the reason and what to do, as
     paragraphs; empty if it has one, or if Tableflow is off."""
     texts = []
-    for node in context.view.targets(topic):
-        tableflow = TableflowNode.of(node)
-        text = _WITHOUT_TABLE.get(tableflow.glue_status, "")
-        if node.node_type == NodeType.TABLEFLOW_TABLE and text:
+    for tableflow in tableflow_of(topic, context.view):
+        if text := _WITHOUT_TABLE.get(tableflow.glue_status, ""):
             reason, step = tableflow.conflict or tableflow.glue_reason, tableflow.glue_next_step
             texts += [f"{text}: {reason}.", f"What to do: {step}" if step else ""]
     return "\n\n".join(paragraph(text) for text in texts if text)
