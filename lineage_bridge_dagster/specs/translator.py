@@ -134,17 +134,18 @@ class LineageTranslator:
 
 
 def _translated(node: Node, context: NodeContext) -> AssetSpec:
-    key = _key(node, context.role)
+    key, owners = _key(node, context.role), _owners(node)
     like = _spec_of(
         _group(node, context.role),
         frozenset(_kinds(node, context.role)),
-        tuple(_owners(node)),
+        tuple(owners),
         tuple(_tags(node).items()),
     )
     return changed(
         like,
         key=key,
         description=description(node, context),
+        owners=owners,
         tags={**like.tags},
         metadata=definition_metadata(node, context, key),
     )

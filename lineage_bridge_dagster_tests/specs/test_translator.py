@@ -15,7 +15,7 @@ from lineage_bridge_dagster.assets.inventory import Include, Inventory, build_in
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.model import Node
-from lineage_bridge_dagster.specs.graph_view import NodeContext
+from lineage_bridge_dagster.specs.graph_view import GraphView, NodeContext
 from lineage_bridge_dagster.specs.links import asset_url
 from lineage_bridge_dagster.specs.translator import _DATASET_KINDS, LineageTranslator
 from lineage_bridge_dagster_tests.assets.world import DATASET, EAST, World, many, world
@@ -297,6 +297,20 @@ def test_tags_have_ids_and_display_names(assets: dict[str, Any]) -> None:
         "lineage_bridge/cluster": "lkc-west1",
         "lineage_bridge/cluster_name": "west1",
     }
+
+
+def test_what_a_hook_changes_in_place_in_one_spec_is_in_no_other() -> None:
+    w, translator = many(2), LineageTranslator()
+
+    def spec_of(name: str) -> AssetSpec:
+        node = next(node for node in w.graph.nodes.values() if node.qualified_name == name)
+        return translator.get_asset_spec(node, NodeContext(GraphView.of(w.discovery())))
+
+    first = spec_of("topic.00000")
+    first.tags["ours"], first.metadata["ours"] = "", 1
+    first.owners.append("team:ours")
+    for other in map(spec_of, ("topic.00000", "topic.00001")):
+        assert not {"ours", "team:ours"} & {*other.tags, *other.metadata, *other.owners}
 
 
 def test_tables_that_glue_lacks_can_be_selected_by_a_tag() -> None:
