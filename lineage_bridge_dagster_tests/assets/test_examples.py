@@ -88,7 +88,7 @@ def test_the_examples_produce_the_described_tables(
         ddl = "value struct<order_id: long, status: string, changes: int>"
         return spark.createDataFrame([((1, "PAID", 3),), ((2, "PAID", 1),), (None,)], ddl)
 
-    monkeypatch.setattr(read, "read_decoded", records)
+    monkeypatch.setattr(read, "_read_topic", records)
     found = assets_of_the_page()
     joined, newest = found["status_changes_by_country"], found["newest_orders"]
     keys = {key.path[0]: key for key in joined.dependency_keys}

@@ -16,18 +16,20 @@ from lineage_bridge_dagster.spark import classic
 from lineage_bridge_dagster.spark.foreign_catalogs import without_servers_code
 from lineage_bridge_dagster.spark.foreign_code import PROVIDER
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
-from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
-from lineage_bridge_dagster.spark.io.read import _read_table
+from lineage_bridge_dagster.spark.io.options import WriteOptions
+from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster.spark.sql_table import SqlTable
 from lineage_bridge_dagster.spark.upkeep import UpkeepLimits, keep_up
 from lineage_bridge_dagster_tests.rest_server import RestServer, running
+from lineage_bridge_dagster_tests.spark.io.reading import read_asset
 
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_a_table_that_names_code_is_neither_read_nor_written(spark: SparkSession, database: str) -> None:
     table = TableName("glue", database, "orders.v1")
+    source = AssetSource("table", database=database, table=table.table)
     rows = spark.range(2)
     write_frame(rows, table, WriteOptions())
     spark.sql(f"ALTER TABLE {table.sql} SET TBLPROPERTIES ('{PROVIDER}' = 'com.example.Planted')")
@@ -38,7 +40,7 @@ def test_a_table_that_names_code_is_neither_read_nor_written(spark: SparkSession
         lambda: write_frame(rows, table, WriteOptions()),
         lambda: write_frame(rows, table, WriteOptions(write_mode="append")),
         lambda: write_frame(rows, table, WriteOptions(write_mode="merge", join_cols=("id",))),
-        lambda: _read_table(spark, table, ReadOptions(), None, "orders"),
+        lambda: read_asset(spark, source),
         lambda: keep_up(spark, table, UpkeepLimits(), utc_now()),
         lambda: classic.find_table(spark, table.sql),
         lambda: SqlTable(spark, table.catalog, table.sql),
@@ -49,7 +51,7 @@ def test_a_table_that_names_code_is_neither_read_nor_written(spark: SparkSession
         assert f"UNSET TBLPROPERTIES ('{PROVIDER}')" in raised.value.hint
     spark.sql(f"ALTER TABLE {table.sql} UNSET TBLPROPERTIES ('{PROVIDER}')")
     write_frame(rows, table, WriteOptions())
-    assert _read_table(spark, table, ReadOptions(), None, "orders").count() in (2, 4)
+    assert read_asset(spark, source).count() in (2, 4)
 
     # What our own configuration names is ours.
     provider = "org.apache.iceberg.LocationProviders$DefaultLocationProvider"

@@ -40,21 +40,11 @@ class PySparkIcebergIOManager(TableIOManager):
     def read_other(self, request: ReadRequest) -> Any:
         """A lazy DataFrame; nothing is computed."""
         # Imported here: definitions load without the decoders of topics.
-        from lineage_bridge_dagster.spark.io.read import read_asset
+        from lineage_bridge_dagster.spark.io.read import read_frame
 
         if request.source.kind != "topic":
             request.catalogs.spark_conf_of(request.catalog)
-        return read_asset(
-            self.spark.spark_session,
-            request.source,
-            request.catalog,
-            request.namespace,
-            confluent=self.confluent.settings,
-            options=request.options,
-            slice_=request.slice_,
-            downstream=request.downstream,
-            label=request.label,
-        )
+        return read_frame(self.spark.spark_session, request, self.confluent.settings)
 
     def write_other(self, request: WriteRequest, obj: Any) -> tuple[dict[str, Any], Exception | None]:
         """Write a DataFrame of Spark's."""

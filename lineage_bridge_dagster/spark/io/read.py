@@ -23,10 +23,8 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
 )
 from lineage_bridge_dagster.spark.io.frames import column, filtered, types_of
 from lineage_bridge_dagster.spark.io.history import chosen_snapshots
-from lineage_bridge_dagster.spark.io.increments import Downstream, offsets_since, position
-from lineage_bridge_dagster.spark.io.options import ReadOptions
-from lineage_bridge_dagster.spark.io.slices import Slice
-from lineage_bridge_dagster.spark.io.source import AssetSource
+from lineage_bridge_dagster.spark.io.increments import offsets_since, position
+from lineage_bridge_dagster.spark.io.requests import ReadRequest
 from lineage_bridge_dagster.spark.io.topic_schemas import topic_schemas, with_decoded
 from lineage_bridge_dagster.spark.java_errors import root_cause, spark_errors
 from lineage_bridge_dagster.spark.kafka import Offsets, SparkTopic
@@ -35,49 +33,31 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def read_asset(
-    spark: SparkSession,
-    source: AssetSource,
-    catalog: str = "glue",
-    namespace: str = "lineage_bridge",
-    *,
-    confluent: Callable[[], ConfluentSettings] = ConfluentSettings,
-    options: ReadOptions | None = None,
-    slice_: Slice | None = None,
-    downstream: Downstream | None = None,
-    label: str = "",
+def read_frame(
+    spark: SparkSession, request: ReadRequest, confluent: Callable[[], ConfluentSettings]
 ) -> DataFrame:
     """A lazy DataFrame of a topic's records, a table's rows or a chain's hops.
 
     Args:
         spark: the session.
-        source: what to read.
-        catalog: the catalog of the tables.
-        namespace: the namespace of the lineage tables, which holds the chains.
-        confluent: reads the Confluent settings, for a topic; by default there are no keys.
-        options: which part of it to read.
-        slice_: the partitions to read of a partitioned table.
-        downstream: the table that consumes an incremental input; its `consumed` is set.
-        label: the asset, for messages and as the name of its position in the downstream table.
+        request: what to read; the `consumed` of its downstream table is set.
+        confluent: reads the Confluent settings, for a topic.
 
     Raises:
         ConfigurationError: a column or the filter does not fit.
         LineageBridgeError: the table or the snapshot was not found, or what is new cannot be determined.
     """
-    options = options or ReadOptions()
-    label = label or source.topic or source.table or source.node_id
+    source, options, label = request.source, request.options, request.label
     if source.kind == "topic":
-        rows = read_decoded(spark, source, confluent(), options, downstream, label)
+        rows = _read_topic(spark, request, confluent())
     elif source.kind == "table":
-        rows = _read_table(
-            spark, TableName(catalog, source.database, source.table), options, downstream, label
-        )
+        rows = _read_table(spark, TableName(request.catalog, source.database, source.table), request)
     else:
         from pyspark.sql import functions as F
 
-        rows = _read_table(spark, TableName(catalog, namespace, UPSTREAM_CHAINS), options, None, label)
+        rows = _read_table(spark, TableName(request.catalog, request.namespace, UPSTREAM_CHAINS), request)
         rows = rows.where(F.col("table_id") == source.node_id).orderBy("hop", "qualified_name", "node_id")
-    if slice_ is not None:
+    if (slice_ := request.slice_) is not None:
         condition = slice_.condition(types_of(rows, slice_.exprs, f"partition_expr of {label}"))
         rows = filtered(rows, condition, f"The partition of input {label}")
     if options.filter:
@@ -85,29 +65,21 @@ def read_asset(
     return _select(rows, options.columns, label) if options.columns else rows
 
 
-def read_decoded(
-    spark: SparkSession,
-    source: AssetSource,
-    settings: ConfluentSettings,
-    options: ReadOptions,
-    downstream: Downstream | None,
-    label: str,
-) -> DataFrame:
+def _read_topic(spark: SparkSession, request: ReadRequest, settings: ConfluentSettings) -> DataFrame:
     """A topic's records: Kafka's own columns, with the values and keys decoded.
 
     If the subject of the values has an Avro schema, `value` has its type, and `raw_value` holds the bytes;
     otherwise `value` stays bytes. The same holds for `key` and `raw_key`. The registry is read here for the
     schemas, and the broker for its partitions if options need them; no record is read.
     """
+    source, options, label = request.source, request.options, request.label
     bootstrap = Bootstrap.of_cluster(settings, source.bootstrap, source.environment_id, source.cluster_id)
-    topic = SparkTopic(source.topic, bootstrap)
-    records = _records(spark, topic, options, downstream, label)
+    records = _records(spark, SparkTopic(source.topic, bootstrap), request)
     return with_decoded(records, topic_schemas(source, settings, options, label), label)
 
 
-def _records(
-    spark: SparkSession, topic: SparkTopic, options: ReadOptions, downstream: Downstream | None, label: str
-) -> DataFrame:
+def _records(spark: SparkSession, topic: SparkTopic, request: ReadRequest) -> DataFrame:
+    options, downstream, label = request.options, request.downstream, request.label
     start: Offsets | None = None
     end: Offsets | None = None
     if options.incremental and downstream is not None:
@@ -149,16 +121,16 @@ def _bounded(
     return {**default, **option}
 
 
-def _read_table(
-    spark: SparkSession, table: TableName, options: ReadOptions, downstream: Downstream | None, label: str
-) -> DataFrame:
+def _read_table(spark: SparkSession, table: TableName, request: ReadRequest) -> DataFrame:
     try:
         rows = spark.table(table.sql)
         _ = rows.schema
         opened = open_table(spark, table)
     except spark_errors() as error:
         raise _unreadable(spark, table, error) from error
-    choice = chosen_snapshots(opened, options, downstream, partial(ancestors_of, spark), label)
+    choice = chosen_snapshots(
+        opened, request.options, request.downstream, partial(ancestors_of, spark), request.label
+    )
     if choice.snapshot_id is None:
         return rows
     if choice.after is None or choice.is_empty:

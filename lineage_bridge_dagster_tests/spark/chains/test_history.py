@@ -12,10 +12,10 @@ from lineage_bridge_dagster.lineage.model import Edge
 from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
 from lineage_bridge_dagster.spark.io.options import ReadOptions
-from lineage_bridge_dagster.spark.io.read import read_asset
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits, keep_up
 from lineage_bridge_dagster_tests.spark.graphs import CLUSTER, ENV, add_table, table_of, topic_id, world
+from lineage_bridge_dagster_tests.spark.io.reading import read_asset
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

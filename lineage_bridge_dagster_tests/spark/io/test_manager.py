@@ -317,7 +317,7 @@ def test_failed_reads_are_retried_unless_options_are_wrong(
             raise errors.pop()
         return spark.range(1)
 
-    monkeypatch.setattr("lineage_bridge_dagster.spark.io.read.read_asset", reads)
+    monkeypatch.setattr("lineage_bridge_dagster.spark.io.read.read_frame", reads)
 
     @asset(ins={"t": AssetIn(AssetKey(["db", "t"]))}, retry_policy=RetryPolicy(max_retries=3))
     def reader(t: DataFrame) -> None:

@@ -12,10 +12,11 @@ from lineage_bridge_dagster.spark.chains.write import write_lineage
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, ancestors
 from lineage_bridge_dagster.spark.io import read
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
-from lineage_bridge_dagster.spark.io.read import MissingTableError, read_asset
+from lineage_bridge_dagster.spark.io.read import MissingTableError
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster_tests.spark.graphs import table_of, world
+from lineage_bridge_dagster_tests.spark.io.reading import read_asset
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

@@ -14,10 +14,10 @@ from lineage_bridge_dagster.embedded.broker import BrokerProcess
 from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.increments import Downstream, run_marker
 from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteOptions
-from lineage_bridge_dagster.spark.io.read import read_asset
 from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.spark.io.write import write_frame
 from lineage_bridge_dagster_tests.kafka_broker import running_broker
+from lineage_bridge_dagster_tests.spark.io.reading import read_asset
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

@@ -42,6 +42,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     timeout,
     topic,
 )
+from lineage_bridge_dagster_tests.spark.io.reading import read_asset
 from lineage_bridge_dagster_tests.spark.records import (
     ORDER_V1,
     ORDERS,
@@ -90,7 +91,7 @@ def read_topic(
 ) -> object:
     configured = settings(credentials=credentials or keys(), max_attempts=2)
     source = AssetSource.from_metadata({**METADATA, **metadata})
-    return read.read_asset(None, source, confluent=lambda: configured, options=options)  # type: ignore[arg-type]
+    return read_asset(None, source, confluent=lambda: configured, options=options)  # type: ignore[arg-type]
 
 
 def subjects_asked(fake: FakeConfluent) -> list[str]:
