@@ -79,7 +79,6 @@ class _TablePush(Generic[T, R, C]):
 
     Attributes:
         table: as it was read already, for the next attempt.
-        last_read: the table as it was read last.
         recreated: whether it was another table before.
         sent: the last change that was sent.
         in_doubt: whether `sent` may have been applied although its call failed.

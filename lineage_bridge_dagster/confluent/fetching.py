@@ -69,13 +69,13 @@ class FlinkFetch:
     def __init__(self, session: ConfluentSession, recorder: ScopeRecorder) -> None:
         self._recorder = recorder
         self._session = session
-        self._organization: Organization | ConfluentError | None = None
+        self._organizations: list[Organization] = []
         self._regions: list[FlinkRegion] = []
-        self._regions_error: ConfluentError | None = None
+        self._errors: dict[type[ApiRecord], ConfluentError] = {}
 
     def lookup_tasks(self) -> list[Task]:
         """The requests that the URLs of statements depend on."""
-        return [self._find_organization, self._list_regions]
+        return [self._list_organizations, self._list_regions]
 
     def list_region(self, listing: FlinkListing) -> None:
         environment, region = listing.environment, listing.region
@@ -98,41 +98,33 @@ class FlinkFetch:
         )
         listing.tables = tables or ()
 
-    def _find_organization(self) -> None:
-        try:
-            organizations = list_control(self._session, Organization)
-        except PartialResponse as partial_list:
-            organizations = list(partial_list.items)
-        except ConfluentError as error:
-            self._organization = error
-            return
-        self._organization = organizations[0] if organizations else None
+    def _list_organizations(self) -> None:
+        self._organizations = self._listed(Organization)
 
     def _list_regions(self) -> None:
+        self._regions = self._listed(FlinkRegion)
+
+    def _listed(self, record: type[R]) -> list[R]:
+        """The records, or those that could be read."""
         try:
-            self._regions = list_control(self._session, FlinkRegion)
-        except PartialResponse as partial_list:
-            self._regions, self._regions_error = list(partial_list.items), partial_list
+            return list_control(self._session, record)
         except ConfluentError as error:
-            self._regions_error = error
+            self._errors[record] = error
+            return list(error.items) if isinstance(error, PartialResponse) else []
 
     def _organization_id(self) -> str:
-        if isinstance(self._organization, ConfluentError):
-            raise self._organization
-        if self._organization is None:
-            raise Unreachable(
-                "The organization's id is unknown: the list of organizations is empty.",
-                hint="Grant the Cloud key's owner a role in the organization.",
-            )
-        return self._organization.id
+        if self._organizations:
+            return self._organizations[0].id
+        raise self._errors.get(Organization) or Unreachable(
+            "The organization's id is unknown: the list of organizations is empty.",
+            hint="Grant the Cloud key's owner a role in the organization.",
+        )
 
     def _endpoint(self, region: RegionKey) -> str:
         try:
             return endpoint_of(self._session, region, self._regions)
-        except ConfluentError:
-            if self._regions_error is not None:
-                raise self._regions_error from None
-            raise
+        except ConfluentError as error:
+            raise self._errors.get(FlinkRegion, error) from None
 
 
 @dataclass(slots=True)

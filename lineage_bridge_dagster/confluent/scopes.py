@@ -20,11 +20,7 @@ T = TypeVar("T")
 
 
 class ScopeRecorder:
-    """Runs a discovery's list requests and records their outcomes by scope; safe to share between threads.
-
-    Attributes:
-        coverage: a report for every scope that was requested.
-    """
+    """Runs a discovery's list requests and records their outcomes by scope; safe to share between threads."""
 
     def __init__(self, progress: ReportLine) -> None:
         self.coverage = Coverage()

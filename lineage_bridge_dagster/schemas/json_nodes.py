@@ -50,10 +50,7 @@ class Property:
     """A property of an object, or an alternative of a union.
 
     Attributes:
-        name: its name.
-        node: its value.
         required: whether an object must have it.
-        doc: what describes it.
         schemas: the schemas that declare it; two properties are the same whatever declares them.
     """
 
@@ -74,7 +71,6 @@ class JsonNode:
     """A value.
 
     Attributes:
-        kind: what it is.
         properties: of an object; the alternatives of a union.
         inner: elements of an array, values of a map.
         key: keys of a map that Connect wrote as an array of objects, as they are not strings.

@@ -20,7 +20,6 @@ class RegisteredSchema:
         id: what a record's header names; unique within a context of the registry.
         text: the schema. An Avro schema is self-contained: its references are inlined.
         type: `AVRO`, `JSON` or `PROTOBUF`.
-        version: its version in the subject.
         references: the schemas that a JSON or Protobuf schema imports, those they import included: the name
             by which they are imported -> text.
         guid: what the newer record header names; empty if the registry does not tell.

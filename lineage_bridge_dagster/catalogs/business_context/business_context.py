@@ -60,7 +60,6 @@ class AssetTarget(PushTarget):
     Attributes:
         place: In lower case.
         account: Empty if it is unknown.
-        columns: The names of all columns.
     """
 
     node: Node

@@ -50,8 +50,6 @@ def enrich(
     region: str,
     sql: str = "redacted",
     clock: Callable[[], datetime] = utc_now,
-    databases: Iterable[str] | None = None,
-    max_concurrency: int = 8,
     last: Discovery | None = None,
     warehouses: Collection[str] = (),
 ) -> Discovery:
@@ -66,7 +64,6 @@ def enrich(
     Args:
         region: the client's region, for the scope `glue::{region}` of the coverage.
         sql: how the SQL of earlier pushes is shown: full, redacted, hash or none.
-        databases: read only these; None reads every database of the catalog.
         warehouses: other catalogs of Glue that are read besides, as its Iceberg endpoint names them.
         last: the last discovery. A table of it that cannot be read now gets no node here: it is carried over.
 
@@ -77,7 +74,7 @@ def enrich(
     sources = _sources(discovery.graph)
     known = KnownTables(last or Discovery(Graph()))
     sinks = SinkTables(discovery.graph, region)
-    scan = _scan(sources, known, sinks, GlueReader(client), databases, max_concurrency)
+    scan = _scan(sources, known, sinks, GlueReader(client))
     graph = enrich_scanned(discovery.graph, scan, known, region=region, now=now, sql=sql, sinks=sinks)
     coverage = Coverage(discovery.coverage)
     unplaced = sum(TableflowNode.of(source).expected_place is None for source in sources)
@@ -163,14 +160,7 @@ def enrich_scanned(
     return graph
 
 
-def _scan(
-    sources: Iterable[Node],
-    known: KnownTables,
-    sinks: SinkTables,
-    reader: GlueReader,
-    databases: Iterable[str] | None,
-    max_concurrency: int,
-) -> CatalogScan:
+def _scan(sources: Iterable[Node], known: KnownTables, sinks: SinkTables, reader: GlueReader) -> CatalogScan:
     """Scan the catalog for tables that may be Tableflow's or a sink's, and tables that carry lineage."""
     views = [TableflowNode.of(source) for source in sources]
     expected = {place for view in views if (place := view.expected_place) is not None}
@@ -189,10 +179,8 @@ def _scan(
     return scan_catalog(
         reader,
         keep=keep,
-        only=databases,
         # Tableflow may have named a table otherwise, and a table may have lost its topic.
         expected=expected | known.places | sinks.places,
-        max_concurrency=max_concurrency,
     )
 
 

@@ -88,9 +88,6 @@ class GlueReader:
 
     Args:
         client: a Glue client; `client.glue_client` can bind it to the catalog of another account.
-
-    Attributes:
-        calls: the API calls so far, by operation.
     """
 
     def __init__(self, client: GlueClient) -> None:

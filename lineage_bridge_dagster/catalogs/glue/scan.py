@@ -32,7 +32,6 @@ class CatalogScan:
     Attributes:
         tables: the tables that the caller wanted to keep.
         count: how many tables were read, kept or not.
-        databases: the databases that were scanned.
         visible: the scanned databases that Glue shows to this client.
         unread: the databases that could not be read, or not to their end, with the reason.
         elsewhere: the databases, in lower case, whose tables are in other catalogs; they are not read.
@@ -114,7 +113,6 @@ def scan_catalog(
     reader: GlueReader,
     *,
     keep: Callable[[GlueTable], bool] = lambda _table: True,
-    only: Iterable[str] | None = None,
     expected: Iterable[GluePlace] = (),
     max_concurrency: int = 8,
 ) -> CatalogScan:
@@ -122,24 +120,20 @@ def scan_catalog(
 
     Args:
         keep: the tables to keep. A catalog holds all tables of an account, at up to 100 kB each.
-        only: scan these databases and list none; one that does not exist counts as empty.
         expected: tables, in lower case, whose databases are scanned if listing the databases fails, and which
             are asked for by name if listing their database is denied.
         max_concurrency: databases, or tables, read at the same time.
     """
     scan = CatalogScan()
     places = sorted(set(expected), key=lambda place: place.dotted)
-    if only is not None:
-        scan.databases = sorted({name.lower() for name in only})
+    try:
+        listed = reader.databases()
+    except CallError as error:
+        scan.list_error = error
+        scan.databases = sorted({place.database for place in places})
     else:
-        try:
-            listed = reader.databases()
-        except CallError as error:
-            scan.list_error = error
-            scan.databases = sorted({place.database for place in places})
-        else:
-            scan.databases = [database.name for database in listed if not database.is_elsewhere]
-            scan.elsewhere = {each.name.lower(): each for each in listed if each.is_elsewhere}
+        scan.databases = [database.name for database in listed if not database.is_elsewhere]
+        scan.elsewhere = {each.name.lower(): each for each in listed if each.is_elsewhere}
 
     def read(database: str) -> tuple[list[GlueTable], int, CallError | None]:
         tables: list[GlueTable] = []

@@ -1,12 +1,11 @@
 """The last commit of Iceberg tables (snapshot, time, row count), and how far apart commits usually are.
 
 A table's metadata file is read from S3, where `metadata_location` of the Glue table points; no catalog is
-called and no data file is opened. PyIceberg parses the snapshots. Its `TableMetadata` and `FileIO` are not
-used here:
+called and no data file is opened. PyIceberg's `TableMetadata` and `FileIO` are not used here:
 
 - `TableMetadata` parses every snapshot, schema and log entry where one or two snapshots are needed: 5 to 7
-  times the CPU time at 100 snapshots. It also rejects a whole file over one column type (`variant`) or format
-  version that the installed PyIceberg does not know.
+  times the CPU time at 100 snapshots. It also rejects a whole file over one operation, column type
+  (`variant`) or format version that the installed PyIceberg does not know.
 - `PyArrowFileIO` cuts a key at `?` and `#`, supports neither AWS profiles nor SSO, and reports a denied
   request, a missing key and an unreachable endpoint only as the text of an OSError.
 """
@@ -18,10 +17,10 @@ import json
 import math
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from itertools import pairwise
+from typing import Any, Protocol, Self
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -30,14 +29,15 @@ from botocore.exceptions import (
     NoCredentialsError,
 )
 from botocore.exceptions import ConnectionError as BotoConnectionError
-from pydantic import ValidationError
 
 from lineage_bridge_dagster.catalogs.calls import answers
-from lineage_bridge_dagster.catalogs.iceberg.topic_progress import COMMITTED_TAG, RawSnapshot, progress
+from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
+    COMMITTED_TAG,
+    RawSnapshot,
+    lineage,
+    progress,
+)
 from lineage_bridge_dagster.errors import LineageBridgeError
-
-if TYPE_CHECKING:
-    from pyiceberg.table.snapshots import Snapshot
 
 #: Commits less than this apart are one: a writer that catches up makes many at once.
 BURST_MS = 60_000
@@ -148,9 +148,9 @@ class SnapshotState:
         deletes = any(_count(current, f"total-{kind}-deletes") for kind in ("equality", "position"))
         return cls(
             snapshot_id=current.snapshot_id,
-            committed_ms=current.timestamp_ms,
-            changed_ms=None if changed is None else changed.timestamp_ms,
-            operation=history.operation(current),
+            committed_ms=current.committed_ms,
+            changed_ms=None if changed is None else changed.committed_ms,
+            operation=str(current.summary.get("operation") or ""),
             total_records=total,
             rows=None if deletes else total,
             updated_ms=updated_ms,
@@ -160,88 +160,54 @@ class SnapshotState:
 
 
 class _History:
-    """The snapshots of a metadata file, each parsed by PyIceberg when it is first needed."""
+    """The snapshots of a metadata file, as they are in it: most are not looked at."""
 
     def __init__(self, snapshots: object) -> None:
-        self._raw: dict[int, Mapping[str, Any]] = {
-            raw["snapshot-id"]: raw
+        self._entries: dict[int, RawSnapshot] = {
+            raw["snapshot-id"]: RawSnapshot(raw)
             for raw in (snapshots if isinstance(snapshots, list) else ())
             if isinstance(raw, Mapping) and isinstance(raw.get("snapshot-id"), int)
         }
 
-    def snapshot(self, snapshot_id: int) -> Snapshot | None:
+    def snapshot(self, snapshot_id: int) -> RawSnapshot | None:
         """The snapshot with this id, or None.
 
         Raises:
             SnapshotError: the snapshot is malformed.
         """
-        from pyiceberg.table.snapshots import Operation, Snapshot
-
-        raw = self._raw.get(snapshot_id)
-        if raw is None:
-            return None
-        # PyIceberg would take the current time instead, and the table would look fresh.
-        if "timestamp-ms" not in raw:
+        found = self._entries.get(snapshot_id)
+        if found is not None and "timestamp-ms" not in found.raw:
             raise _malformed(f"its snapshot {snapshot_id} has no timestamp-ms")
-        # What PyIceberg is stricter about than this reader needs: an operation that it does not know, and
-        # the manifest list, which format version 1 may leave out.
-        summary = raw.get("summary")
-        if not isinstance(summary, Mapping):
-            summary = None
-        elif summary.get("operation") not in {operation.value for operation in Operation}:
-            summary = {**summary, "operation": Operation.OVERWRITE}
-        try:
-            return Snapshot.model_validate({"manifest-list": "", **raw, "summary": summary})
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise _malformed(f"its snapshot {snapshot_id} has a wrong {where}: {first['msg']}") from error
+        if found is not None and found.committed_ms is None:
+            raise _malformed(f"its snapshot {snapshot_id} has a wrong timestamp-ms")
+        if found is not None and found.parent_id is None and found.raw.get("parent-snapshot-id") is not None:
+            raise _malformed(f"its snapshot {snapshot_id} has a wrong parent-snapshot-id")
+        return found
 
-    def operation(self, snapshot: Snapshot) -> str:
-        """The snapshot's operation as written in the file, known to PyIceberg or not."""
-        summary = self._raw[snapshot.snapshot_id].get("summary")
-        return str(summary.get("operation") or "") if isinstance(summary, Mapping) else ""
-
-    def last_change(self, snapshot: Snapshot) -> Snapshot | None:
+    def last_change(self, snapshot: RawSnapshot) -> RawSnapshot | None:
         """The newest snapshot, from this one back, that changed rows; None if none ever did."""
-        visited = {snapshot.snapshot_id}
-        while not _changes_rows(snapshot):
-            parent_id = snapshot.parent_snapshot_id
-            if parent_id is None and _count(snapshot, "total-records") == 0:
+        for entry in lineage(snapshot.snapshot_id, self.snapshot):
+            if _changes_rows(entry):
+                return entry
+            if entry.parent_id is None and _count(entry, "total-records") == 0:
                 # The first commit of an engine that creates a table without writing rows.
                 return None
-            parent = None if parent_id is None else self.snapshot(parent_id)
-            if parent is None or parent.snapshot_id in visited:
-                break
-            visited.add(parent.snapshot_id)
-            snapshot = parent
+            snapshot = entry
         return snapshot
 
     def additions(self, snapshot_id: int) -> list[int]:
         """The times of the newest commits that added rows, from this snapshot back, in Unix milliseconds."""
-        commits = (raw["timestamp-ms"] for raw in self._back_from(snapshot_id) if _adds_rows(raw))
-        return list(islice(commits, _COMMITS))
+        times: list[int] = []
+        for entry in lineage(snapshot_id, self._entries.get):
+            if entry.committed_ms is None or len(times) == _COMMITS:
+                break
+            times += [entry.committed_ms] if _adds_rows(entry) else []
+        return times
 
     def offsets(self, snapshot_id: int, tagged: int | None) -> Mapping[int, int] | None:
         """The newest offsets in a summary, from this snapshot back: a compaction writes none."""
-        found = progress(snapshot_id, tagged, self._entry)
+        found = progress(snapshot_id, tagged, self._entries.get)
         return None if found is None else found.offsets
-
-    def _entry(self, snapshot_id: int) -> RawSnapshot | None:
-        raw = self._raw.get(snapshot_id)
-        return None if raw is None else RawSnapshot(raw)
-
-    def _back_from(self, snapshot_id: int) -> Iterator[Mapping[str, Any]]:
-        """A snapshot and its ancestors, newest first, as they are in the file: most are not parsed."""
-        visited: set[object] = set()
-        current: object = snapshot_id
-        while isinstance(current, int) and current not in visited:
-            raw = self._raw.get(current)
-            if raw is None or not isinstance(raw.get("timestamp-ms"), int):
-                return
-            yield raw
-            visited.add(current)
-            current = raw.get("parent-snapshot-id")
 
 
 def _tagged(refs: object) -> int | None:
@@ -250,17 +216,12 @@ def _tagged(refs: object) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _summary(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = raw.get("summary")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _adds_rows(raw: Mapping[str, Any]) -> bool:
+def _adds_rows(snapshot: RawSnapshot) -> bool:
     """Whether a commit added rows: a compaction and a deletion of old rows add none.
 
     A writer that leaves the counts out is taken by its word that it appends.
     """
-    summary = _summary(raw)
+    summary = snapshot.summary
     if summary.get("operation") == "replace":
         return False
     if (added := summary.get("added-records")) is not None:
@@ -268,20 +229,19 @@ def _adds_rows(raw: Mapping[str, Any]) -> bool:
     return summary.get("operation") == "append" and "total-records" not in summary
 
 
-def _changes_rows(snapshot: Snapshot) -> bool:
+def _changes_rows(snapshot: RawSnapshot) -> bool:
     """Whether the commit added or removed rows: a compaction does not, and an append may be empty."""
-    if snapshot.summary is not None and snapshot.summary.operation.value == "replace":
+    if snapshot.summary.get("operation") == "replace":
         return False
     if _count(snapshot, "total-records") is None:
         return True
     return any(_count(snapshot, name) for name in _ROW_CHANGES)
 
 
-def _count(snapshot: Snapshot, name: str) -> int | None:
+def _count(snapshot: RawSnapshot, name: str) -> int | None:
     """A count in the snapshot's summary; None if it is missing or not a number."""
-    counts = snapshot.summary.additional_properties if snapshot.summary is not None else {}
     try:
-        return int(counts[name])
+        return int(snapshot.summary[name])
     except (KeyError, TypeError, ValueError):
         return None
 

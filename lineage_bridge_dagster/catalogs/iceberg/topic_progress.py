@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 #: Key of a snapshot's summary: a JSON object, partition -> offset after the last one whose record is a row.
 #: The embedded Tableflow writes it. What other writers keep are not offsets of the topic: Iceberg's Kafka
@@ -27,19 +27,6 @@ ACCEPTED = "topic_to_iceberg.accepted"
 COMMITTED_TAG = "topic_to_iceberg_committed"
 
 
-class SnapshotEntry(Protocol):
-    """A snapshot, whoever read it."""
-
-    @property
-    def snapshot_id(self) -> int: ...
-    @property
-    def parent_id(self) -> int | None: ...
-    @property
-    def sequence_number(self) -> int: ...
-    @property
-    def summary(self) -> Mapping[str, Any]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RawSnapshot:
     """A snapshot as it is in a metadata file; a value of a wrong type counts as missing."""
@@ -49,6 +36,12 @@ class RawSnapshot:
     @property
     def snapshot_id(self) -> int:
         return int(self.raw["snapshot-id"])
+
+    @property
+    def committed_ms(self) -> int | None:
+        """Unix milliseconds."""
+        found = self.raw.get("timestamp-ms")
+        return found if isinstance(found, int) else None
 
     @property
     def parent_id(self) -> int | None:
@@ -85,7 +78,7 @@ class TopicProgress:
     writer: str = ""
 
     @classmethod
-    def of(cls, snapshot: SnapshotEntry) -> TopicProgress | None:
+    def of(cls, snapshot: RawSnapshot) -> TopicProgress | None:
         """What a snapshot's own summary says; None if it has no offsets, or none that can be read."""
         summary = snapshot.summary
         offsets = _offsets(summary.get(OFFSETS))
@@ -111,7 +104,7 @@ class TopicProgress:
 
 
 def progress(
-    head: int | None, tagged: int | None, snapshot: Callable[[int], SnapshotEntry | None]
+    head: int | None, tagged: int | None, snapshot: Callable[[int], RawSnapshot | None]
 ) -> TopicProgress | None:
     """The newest progress in a branch; None if none of its snapshots that are kept has any.
 
@@ -134,7 +127,7 @@ def progress(
     return TopicProgress.of(kept)
 
 
-def lineage(head: int | None, snapshot: Callable[[int], SnapshotEntry | None]) -> Iterator[SnapshotEntry]:
+def lineage(head: int | None, snapshot: Callable[[int], RawSnapshot | None]) -> Iterator[RawSnapshot]:
     """A snapshot and its ancestors, newest first, as far back as they are kept."""
     visited: set[int] = set()
     while head is not None and head not in visited and (entry := snapshot(head)) is not None:

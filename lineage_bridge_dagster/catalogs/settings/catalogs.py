@@ -39,7 +39,6 @@ class CatalogsSettings(BaseModel):
     """The catalogs beside the default one.
 
     Attributes:
-        named: each catalog by its name.
         lineage: the catalog of the lineage tables; empty: the default one.
         off: names of catalogs that a variable turns off, whatever else defines them.
     """

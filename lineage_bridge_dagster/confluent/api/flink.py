@@ -153,11 +153,7 @@ def list_flink(
     environment: str,
     key: RegionKey,
 ) -> list[R]:
-    """Read a list of one environment and region.
-
-    Raises:
-        ConfluentError: as `list_records`.
-    """
+    """Read a list of one environment and region; raises as `list_records`."""
     access = Access(
         "flink", (f"{key.cloud}_{key.region}", f"{environment}_{key.cloud}_{key.region}", environment)
     )

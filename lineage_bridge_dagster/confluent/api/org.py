@@ -111,10 +111,6 @@ class ProviderIntegration(ApiRecord):
 
 
 def aws_integrations(session: ConfluentSession, environment: str) -> list[ProviderIntegration]:
-    """An environment's integrations with AWS.
-
-    Raises:
-        ConfluentError: as `list_control`.
-    """
+    """An environment's integrations with AWS; raises as `list_control`."""
     found = list_control(session, ProviderIntegration, environment)
     return [integration for integration in found if integration.config.kind == "AwsIntegrationConfig"]

@@ -43,11 +43,7 @@ def list_records(
 
 
 def list_control(session: ConfluentSession, record: type[R], environment: str = "") -> list[R]:
-    """Read a list of the control plane as records, as `list_records`; of one environment if it is given.
-
-    Raises:
-        ConfluentError: as `list_records`.
-    """
+    """Read a list of the control plane as `list_records` does; of one environment if it is given."""
     access = Access("confluent_cloud", (environment,) if environment else ())
     params = {"environment": environment} if environment else None
     return list_records(session, record, session.control_url(record.list_path), access, params)

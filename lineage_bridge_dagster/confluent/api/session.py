@@ -107,7 +107,6 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         renew: reads the settings again, for their keys; called once for each key that is refused, so that one
             that was rotated meanwhile is used.
         sleep: waits between attempts, in seconds.
-        clock: the current time, against which an HTTP date in `Retry-After` is read.
     """
 
     def __init__(
@@ -117,14 +116,12 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         *,
         renew: Callable[[], ConfluentSettings] | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
         self.base = httpx.URL(settings.api_url.rstrip("/"))
         self._renew, self._refused = renew, set[tuple[str, str]]()
         self._renewing = threading.Lock()
         self._sleep = sleep
-        self._clock = clock
         self._lock = threading.Lock()
         self._requests: Counter[str] = Counter()
         self._counts = current_counts()
@@ -331,7 +328,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             return response
         rejection = error_of_response(response, access, credential)
         if isinstance(rejection, RateLimited | ServerError):
-            wait = requested_wait(response.status_code, response.headers, self._clock())
+            wait = requested_wait(response.status_code, response.headers, datetime.now(UTC))
             raise _Transient(rejection, wait)
         raise rejection
 

@@ -151,11 +151,7 @@ class CatalogIntegration(ApiRecord):
 
 
 def list_tableflow(session: ConfluentSession, record: type[R], environment: str, cluster: str) -> list[R]:
-    """Read a list of what Tableflow materializes of a cluster.
-
-    Raises:
-        ConfluentError: as `list_records`.
-    """
+    """Read a list of what Tableflow materializes of a cluster; raises as `list_records`."""
     # Both are required: with only one of them the API returns 400.
     params = {"environment": environment, "spec.kafka_cluster": cluster}
     url = session.control_url(record.list_path)

@@ -41,7 +41,6 @@ from lineage_bridge_dagster.sql.statement import TablePath
 if TYPE_CHECKING:
     from lineage_bridge_dagster.lineage.discovery import Discovery
     from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
-    from lineage_bridge_dagster.sql.statement import TextLineage
 
 
 class FlinkCache:
@@ -60,18 +59,11 @@ class FlinkCache:
     def __init__(self, last: Discovery | None = None) -> None:
         saved = last.caches.get(self.NAME) if last is not None else None
         saved = saved if isinstance(saved, Mapping) and saved.get("version") == VERSION else {}
-        self._texts = ParseCache(saved)
+        self.texts = ParseCache(saved)
         self._last_nodes = last.graph.nodes if last is not None else {}
         columns = saved.get("columns")
         self._last_columns: Mapping[str, Any] = columns if isinstance(columns, Mapping) else {}
         self._columns: dict[str, tuple[str, int]] = {}
-
-    def lineage(self, text: str) -> TextLineage | None:
-        """What a text reads and writes, if it was parsed before."""
-        return self._texts.get(text)
-
-    def put_lineage(self, text: str, lineage: TextLineage) -> None:
-        self._texts.put(text, lineage)
 
     def columns(self, node_id: str, digest: str) -> tuple[Any, int] | None:
         """A job's column lineage attribute and its number of omitted columns, if the digest is unchanged.
@@ -92,7 +84,7 @@ class FlinkCache:
 
     def to_json(self) -> dict[str, Any]:
         """The texts and columns that this discovery used, for `Discovery.caches`."""
-        return {**self._texts.to_json(), "columns": {k: list(v) for k, v in self._columns.items()}}
+        return {**self.texts.to_json(), "columns": {k: list(v) for k, v in self._columns.items()}}
 
 
 _log = logging.getLogger(__name__)
@@ -114,11 +106,9 @@ class JobText:
 
     Attributes:
         node_id: The id of the job, which need not be in the graph.
-        sql: The text.
         text: The parsed text; without trees if it was parsed by an earlier discovery.
         topics: Node ids of the topics that it reads and writes, also through views.
         table: The topic's node id for a materialized table, whose text is a query.
-        environment: Id of its environment.
     """
 
     node_id: str
@@ -166,7 +156,7 @@ def parsed_texts(
     found: dict[str, ParsedText] = {}
     new: list[str] = []
     for text in dict.fromkeys(texts):
-        lineage = cache.lineage(text) if cache is not None else None
+        lineage = cache.texts.get(text) if cache is not None else None
         if lineage is None:
             new.append(text)
         else:
@@ -174,7 +164,7 @@ def parsed_texts(
     tree_nodes = 0
     for text, parsed in zip(new, parser.parse_trees(new), strict=True):
         if cache is not None:
-            cache.put_lineage(text, parsed.lineage)
+            cache.texts.put(text, parsed.lineage)
         tree_nodes += sum(len(tree.nodes) for tree in parsed.trees if tree is not None)
         no_trees = (None,) * len(parsed.trees)
         found[text] = parsed if tree_nodes <= MAX_TREE_NODES else ParsedText(parsed.lineage, no_trees)

@@ -149,7 +149,6 @@ class FlinkTables:
 
     Attributes:
         states: The options of each table since each moment.
-        connections: The options of each connection.
         began: When each table was last created or dropped: what was written before is gone.
     """
 

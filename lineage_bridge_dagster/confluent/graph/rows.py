@@ -21,7 +21,6 @@ class RowField(NamedTuple):
     """A field.
 
     Attributes:
-        name: Its name.
         type: Its type, as far as it decides which columns there are.
         spelled: Its type in the words of `type_mapping`, with `?` if it may be null.
         full_name: That of a union's member whose column has the simple name; else empty.
@@ -42,7 +41,6 @@ class Row:
         row: The fields of an envelope's `after`, if it is one of Debezium's.
         type: The type of the whole.
         spell: Tells the same in words, as in a field.
-        name: The record's name, empty if it has none.
         full_name: The record's name with its namespace.
         ordered: Whether the schema tells the order of its fields.
         by_flink: Whether Flink registered it for a CREATE TABLE.

@@ -24,8 +24,6 @@ class AvroField:
     """A field of a record.
 
     Attributes:
-        name: Its name.
-        type: Its schema.
         aliases: Other names by which it finds a writer's field.
         default: Its default as JSON.
         has_default: Whether there is one.
@@ -48,7 +46,6 @@ class AvroSchema:
         name: The full name of a named type.
         aliases: The full names that it also reads.
         fields: Those of a record.
-        symbols: Those of an enum.
         default: The symbol that replaces unknown symbols of an enum; empty without one.
         size: Bytes of a fixed.
         inner: The branches of a union; the type of an array's elements or a map's values.

@@ -20,7 +20,6 @@ class JsonDifference(NamedTuple):
     """A difference between a pair of schemas that is not taken.
 
     Attributes:
-        rule: Its name.
         path: The steps to it within the pair.
         columns: The properties on the way.
     """

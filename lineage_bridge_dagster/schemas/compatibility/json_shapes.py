@@ -66,7 +66,6 @@ class JsonShape:
         members: Those of a combined schema; the schemas of a tuple's first elements.
         generated: Whether several keywords, and not `allOf`, combine the members.
         inner: What a reference refers to, what may not match, or what all elements of an array are.
-        properties: Those of an object.
         required: The properties that an object must have.
         patterns: The patterns of properties, with their schemas.
         closed: Whether properties or elements beyond those that are named are forbidden.

@@ -37,7 +37,6 @@ class ProtobufType(NamedTuple):
     """A message of a schema or of what it imports.
 
     Attributes:
-        message: Its descriptor.
         local: Its name within its package.
         is_own: Whether the schema itself declares it.
     """
@@ -52,7 +51,6 @@ class ProtobufTypes:
     """A schema.
 
     Attributes:
-        file: Its descriptor.
         messages: Full name with a dot before it -> message, imported ones included.
         columns: Full name of a message -> the columns that are of it, the first of each.
     """

@@ -37,7 +37,6 @@ class CompatibilityVerdict:
     """Whether a subject takes a version.
 
     Attributes:
-        level: The subject's compatibility level.
         violations: The rules that the version breaks; none if the subject takes it.
     """
 

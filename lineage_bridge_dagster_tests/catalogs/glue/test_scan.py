@@ -25,7 +25,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     tableflow_node,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import (
-    SCOPE,
     enriched,
     glue_nodes,
     graph_of,
@@ -117,16 +116,6 @@ def test_unreachable_endpoint_makes_the_scope_failed(credentials: None) -> None:
 
 def _refuse_connection(**_: Any) -> None:
     raise ProxyConnectionError(proxy_url="http://127.0.0.1:1")
-
-
-def test_only_selected_databases_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
-    catalog.create("orders")
-    catalog.create("orders", "other")
-    aws.clear_faults()
-    found = enriched(client, tableflow_node("orders"), databases=[CLUSTER, "missing"])
-    assert len(glue_nodes(found)) == 1
-    assert dict(aws.calls) == {"GetTables": 2}
-    assert found.coverage.get(SCOPE).status is Status.COMPLETE  # type: ignore[union-attr]
 
 
 def link(client: GlueClient, name: str) -> None:
