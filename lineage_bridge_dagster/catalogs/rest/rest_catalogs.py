@@ -95,6 +95,7 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
     Args:
         catalogs: Reads the configured catalogs, once, when one is needed. If that fails, so does each table.
         settings: As for every catalog, and so are `clock` and `sleep`.
+        pace: Makes the pace of the calls to one catalog.
     """
 
     def __init__(
@@ -104,9 +105,11 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        pace: Callable[[], Pace] = Pace,
     ) -> None:
         super().__init__(settings, clock=clock, sleep=sleep)
         self._read_catalogs = catalogs
+        self._new_pace = pace
         self._catalogs: Catalogs | None = None
         self._open: dict[str, tuple[Catalog, Pace]] = {}
 
@@ -211,7 +214,7 @@ class RestCatalogs(LineageCatalog[IcebergTarget, OpenedTable, PropertiesCommit])
             LineageBridgeError: it cannot be opened, or is not configured.
         """
         if name not in self._open:
-            self._open[name] = self._new_catalog(name), Pace()
+            self._open[name] = self._new_catalog(name), self._new_pace()
         return self._open[name][0]
 
     def _new_catalog(self, name: str) -> Catalog:

@@ -149,13 +149,7 @@ class TopicReader(AbstractContextManager["TopicReader"]):
 
         def offsets(spec: Any) -> dict[int, int]:
             specs = {(topic, number): spec for number in numbers}
-            positions = self._list(specs, isolation_level=IsolationLevel.READ_COMMITTED)
-            found = {}
-            for (_, number), position in positions.items():
-                if isinstance(position, BrokerError):
-                    raise position
-                found[number] = position.offset
-            return found
+            return self._offsets_of(specs, isolation_level=IsolationLevel.READ_COMMITTED)
 
         return offsets(OffsetSpec.earliest()), offsets(OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
@@ -172,13 +166,8 @@ class TopicReader(AbstractContextManager["TopicReader"]):
         from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
         ends = self.committed_bounds(topic)[1]
-        positions = self._list({(topic, number): OffsetSpec.for_timestamp(at_ms) for number in ends})
-        found = {}
-        for (_, number), position in positions.items():
-            if isinstance(position, BrokerError):
-                raise position
-            found[number] = position.offset if position.offset >= 0 else ends[number]
-        return found
+        found = self._offsets_of({(topic, number): OffsetSpec.for_timestamp(at_ms) for number in ends})
+        return {number: offset if offset >= 0 else ends[number] for number, offset in found.items()}
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id, which a topic of its name that is created later does not share.
@@ -287,6 +276,15 @@ class TopicReader(AbstractContextManager["TopicReader"]):
                 None if isinstance(times, BrokerError) else max(times, default=None),
                 failed.message if failed else "",
             )
+        return found
+
+    def _offsets_of(self, specs: Mapping[tuple[str, int], Any], **options: Any) -> dict[int, int]:
+        """Run one list-offsets call about partitions of one topic, and raise the first error."""
+        found = {}
+        for (_, number), position in self._list(specs, **options).items():
+            if isinstance(position, BrokerError):
+                raise position
+            found[number] = position.offset
         return found
 
     def _list(
