@@ -45,11 +45,6 @@ def _sha256_of_file(path: Path, _identity: tuple[int, ...]) -> str:
     return sha256_of(path)
 
 
-def pinned(need: str, path: Path = LIST) -> list[Archive]:
-    """The archives of a need, in the order of the list."""
-    return [archive for archive in read(path) if archive.need == need]
-
-
 def read(path: Path = LIST) -> list[Archive]:
     """Read the list."""
     archives = []

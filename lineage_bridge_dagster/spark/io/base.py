@@ -28,11 +28,11 @@ from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, frame_kind
 from lineage_bridge_dagster.spark.io.increments import FULL_REFRESH, Downstream, run_marker
 from lineage_bridge_dagster.spark.io.metadata import WriteMetadata
-from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteMode, WriteOptions, plain
+from lineage_bridge_dagster.spark.io.options import ReadOptions, WriteMode, WriteOptions
 from lineage_bridge_dagster.spark.io.requests import ReadRequest, WriteRequest
 from lineage_bridge_dagster.spark.io.results import commit_metadata
 from lineage_bridge_dagster.spark.io.slices import Slice, slice_of
-from lineage_bridge_dagster.spark.io.source import AssetSource
+from lineage_bridge_dagster.spark.io.source import AssetSource, plain
 from lineage_bridge_dagster.spark.io.targets import output_table, refuse_tableflows
 from lineage_bridge_dagster.spark.remote import server_errors
 from lineage_bridge_dagster.specs.keys import NAMESPACE

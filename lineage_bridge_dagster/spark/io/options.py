@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
 from lineage_bridge_dagster.errors import ConfigurationError
-from lineage_bridge_dagster.spark.io.source import Kind
+from lineage_bridge_dagster.spark.io.source import Kind, plain
 from lineage_bridge_dagster.specs.keys import NAMESPACE
 from lineage_bridge_dagster.specs.metadata import own_keys
 
@@ -209,11 +209,6 @@ class ReadOptions:
                 hint="Set both for rows appended between them, or snapshot_id for all rows of a snapshot.",
             )
         return cls(**explicit)
-
-
-def plain(value: Any) -> Any:
-    """The value within one of Dagster's metadata values; any other value as it is."""
-    return getattr(value, "value", value)
 
 
 def _names(options: type[WriteOptions | ReadOptions]) -> list[str]:

@@ -155,7 +155,7 @@ def database_and_table(metadata: Mapping[str, Any], key: tuple[str, ...] = ()) -
 
 def _subjects(metadata: Mapping[str, Any]) -> dict[str, Any]:
     one, several, key = map(LineageMetadata.key, _SUBJECTS)
-    listed = _inner(metadata, several) or ()
+    listed = plain(metadata.get(several)) or ()
     value = _text(metadata, one)
     return {
         "value_subjects": (value,) if value else ((listed,) if isinstance(listed, str) else tuple(listed)),
@@ -165,11 +165,10 @@ def _subjects(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(metadata: Mapping[str, Any], key: str) -> str:
-    inner = _inner(metadata, key)
+    inner = plain(metadata.get(key))
     return "" if inner is None else str(inner)
 
 
-def _inner(metadata: Mapping[str, Any], key: str) -> Any:
+def plain(value: Any) -> Any:
     """The value within one of Dagster's metadata values; any other value as it is."""
-    value = metadata.get(key)
     return getattr(value, "value", value)

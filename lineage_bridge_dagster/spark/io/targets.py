@@ -17,7 +17,7 @@ from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
-from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table
+from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table, plain
 from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
 
@@ -132,5 +132,4 @@ def tableflows(table: TableName, writer: str = "Confluent Tableflow") -> Configu
 
 
 def _value(metadata: Mapping[str, Any], field: str) -> Any:
-    value = metadata.get(LineageMetadata.key(field))
-    return getattr(value, "value", value)
+    return plain(metadata.get(LineageMetadata.key(field)))
