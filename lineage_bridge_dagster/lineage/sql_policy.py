@@ -41,7 +41,7 @@ from lineage_bridge_dagster.redaction.redact import (
 #: limit the discovery, and the hashes of the statements whose text it does not have.
 CACHE = "sql"
 #: Raise it when the rules in `redaction` change, so that they apply to discoveries that are stored.
-_RULES = 4
+_RULES = 5
 
 #: What edges of a discovery have, and what none may change: ids and names of scopes.
 _OF_EDGES = frozenset({"evidence", "scope", "scopes", "stale_since", INPUTS})

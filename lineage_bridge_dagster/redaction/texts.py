@@ -67,6 +67,8 @@ _MAX_ROUNDS = 8
 
 #: Characters of texts that are kept with their results: names, types and scopes come again and again.
 _SHORT = 256
+#: Characters of the shortest token that a vendor issues: Slack's `xoxb-` and ten more.
+_SHORTEST_TOKEN = 15
 #: What most texts of a discovery are: names, and plain addresses. Only what is a secret by its looks is one
 #: without a sign or a space before it.
 _NAME = re.compile(r"(?:(?:https?|s3)://)?[A-Za-z0-9_.\-/]*+")
@@ -167,7 +169,7 @@ def redact_text(text: str) -> str:
 @lru_cache(maxsize=16_384)
 def _short(text: str) -> str:
     if _NAME.fullmatch(text):
-        return text if len(text) < 16 else until_stable(masked_tokens, text)
+        return text if len(text) < _SHORTEST_TOKEN else until_stable(masked_tokens, text)
     return until_stable(_once, text)
 
 
