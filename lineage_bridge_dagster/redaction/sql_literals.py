@@ -55,6 +55,10 @@ _REMOTE = re.compile(
 _LISTS = frozenset({"in", "array", "multiset", "any", "some", "all"})
 _PATH = re.compile(r"""(?:lax |strict )?\$(?:[.\[][\w.\[\]'"*@\-]*)?""")
 _NUMBER = re.compile(r"\d{4,}")
+#: `SET key = value` without quotes, which Flink's planner and Hive read. In an UPDATE it sets columns.
+_SETTING = re.compile(
+    r"""((?:\A|;|\*/)(?:\s|--[^\n]*+\n)*+SET\s++([\w.\-]++)\s*+=\s*+)[^'"\s;][^;\n]*+""", re.IGNORECASE
+)
 #: A text without a comment, with no number and no literal but those that are not masked wherever they stand.
 _PLAIN = re.compile(
     r"""(?: (?!\d{4})\w++ | [\s(),;.=<>+*%|!:?&^~@\#\[\]{}] | -(?!-) | /(?!\*)
@@ -78,7 +82,12 @@ def redact_sql(text: str, *, is_parsed: bool = True) -> str:
 
 def _once(text: str, is_parsed: bool) -> str:
     is_plain = _PLAIN.fullmatch(text) and "identified" not in text.lower()
-    return masked_values(text if is_plain else _judged(text, is_parsed))
+    text = text if is_plain else _judged(text, is_parsed)
+    return masked_values(_SETTING.sub(_setting, text))
+
+
+def _setting(match: re.Match[str]) -> str:
+    return match[1] + MASK if is_secret_key(match[2]) else match[0]
 
 
 def _judged(text: str, is_parsed: bool) -> str:

@@ -28,6 +28,11 @@ from lineage_bridge_dagster_tests.secret_cases import Case, cases
         ("SELECT * FROM f(api_key => 'hunter2', n => 3)", "hunter2"),
         ("SELECT MAP['token', 'hunter2', 'topic', 'orders']", "hunter2"),
         ("CREATE USER a IDENTIFIED BY 'hunter2'", "hunter2"),
+        ("SET s3.secret-key = hunter2", "hunter2"),
+        (
+            "-- a; b\nUSE a; /* c */\nset properties.sasl.password=hunter2;\nINSERT INTO a SELECT b FROM c",
+            "hunter2",
+        ),
         ("SELECT 1 -- password = hunter2", "hunter2"),
         ("SELECT 1 /* token=hunter2 */", "hunter2"),
         ("SET 'client.secret' = 'hunter2'", "hunter2"),
@@ -53,6 +58,7 @@ def test_secret_is_masked_in_sql(sql: str, secret: str) -> None:
         "SELECT token, password FROM `users` WHERE token = other.token AND name = 'password'",
         "SELECT 'it''s', \"Quoted\", `lkc-1`.`orders.v1` FROM a JOIN b ON a.k = b.k -- a comment",
         "INSERT INTO t SELECT key, 'https://example.com/a@b' FROM s",
+        "UPDATE t\nSET password = other.value; SET execution.runtime-mode = batch",
     ],
 )
 def test_sql_without_secrets_is_unchanged(sql: str) -> None:
