@@ -2,17 +2,19 @@
 
 `ReloadCodeWithState`, an undocumented call of Dagster's gRPC API, rebuilds the components whose state changed
 in about a second, without interrupting runs. Hence Dagster is pinned to a minor version, every response is
-checked, and there is a slower fallback: `ReloadCode`, which the servers of `dagster dev` and
-`dagster code-server start` support.
+checked, and there are two slower fallbacks: `ReloadCode`, which the servers of `dagster dev` and
+`dagster code-server start` support, and the webserver's GraphQL API.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import httpx
 from dagster_shared.serdes import deserialize_value, serialize_value
 
 from lineage_bridge_dagster.assets.stored_component import ReplacedStateError
@@ -23,9 +25,22 @@ from lineage_bridge_dagster.text import first_line
 if TYPE_CHECKING:
     from dagster import DagsterInstance
 
+#: Base URL of a webserver, for the GraphQL fallback.
+GRAPHQL_URL_VARIABLE = "LINEAGE_BRIDGE_DAGSTER_URL"
+
+_MUTATION = """
+mutation($name: String!) {
+  reloadRepositoryLocation(repositoryLocationName: $name) {
+    __typename
+    ... on PythonError { message }
+    ... on WorkspaceLocationEntry { locationOrLoadError { __typename ... on PythonError { message } } }
+  }
+}
+"""
+
 
 class ReloadError(LineageBridgeError):
-    """Both ways to reload failed; the definitions stay the same until the server is restarted."""
+    """Every way to reload failed; the definitions stay the same until the server is restarted."""
 
 
 class KeptDefinitionsError(ReloadError):
@@ -38,33 +53,38 @@ class Reloaded:
 
     how: str
     seconds: float
-    #: The error of the faster way that was tried first.
+    #: Errors of the faster ways that were tried first.
     tried: tuple[str, ...] = ()
 
 
-def reload_code_location(origin: Any, instance: DagsterInstance, *, timeout_seconds: int = 60) -> Reloaded:
+def reload_code_location(
+    origin: Any, instance: DagsterInstance, *, timeout_seconds: int = 60, graphql_url: str | None = None
+) -> Reloaded:
     """Make the code server behind `origin` load the newest stored state.
 
     Args:
         origin: `context.code_location_origin` of a sensor, or a run's repository's origin.
         instance: the instance that knows the newest versions of the state.
-        timeout_seconds: the limit for each of the two ways.
+        timeout_seconds: the limit for each of the three ways.
+        graphql_url: a webserver's base URL; `LINEAGE_BRIDGE_DAGSTER_URL` by default.
 
     Raises:
         KeptDefinitionsError: the newest state cannot be loaded; the server keeps the definitions that it has.
-        ReloadError: both ways failed.
+        ReloadError: all three ways failed.
     """
     tried: list[str] = []
     began = time.monotonic()
+    url = graphql_url or os.environ.get(GRAPHQL_URL_VARIABLE)
     ways: list[tuple[str, Callable[[], None]]] = [
         ("reload_code_with_state", lambda: _reload_with_state(origin, instance, timeout_seconds)),
         ("reload_code", lambda: _reload_server(origin, timeout_seconds)),
+        ("graphql", lambda: _reload_by_webserver(url, origin, timeout_seconds)),
     ]
     for how, way in ways:
         try:
             way()
         except KeptDefinitionsError:
-            # The slower way restarts the server, which would then have no assets at all.
+            # Each slower way restarts the server, which would then have no assets at all.
             raise
         except Exception as error:
             tried.append(f"{how}: {first_line(error)}")
@@ -73,7 +93,8 @@ def reload_code_location(origin: Any, instance: DagsterInstance, *, timeout_seco
     raise ReloadError(
         "The definitions could not be reloaded: " + "; ".join(tried),
         hint="Run a code server that other processes can reach (`dagster dev`, or a grpc_server entry in "
-        "workspace.yaml), or reload in the UI.",
+        f"workspace.yaml), or set {GRAPHQL_URL_VARIABLE} to the webserver's address. Reloading in the UI "
+        "works too.",
     )
 
 
@@ -110,6 +131,22 @@ def _reload_server(origin: Any, timeout_seconds: int) -> None:
         if time.monotonic() > deadline:
             raise ReloadError("the server responded but loaded nothing")
         time.sleep(0.2)
+
+
+def _reload_by_webserver(url: str | None, origin: Any, timeout_seconds: int) -> None:
+    if not url:
+        raise ReloadError(f"{GRAPHQL_URL_VARIABLE} is not set")
+    response = httpx.post(
+        f"{url.rstrip('/')}/graphql",
+        json={"query": _MUTATION, "variables": {"name": getattr(origin, "location_name", "")}},
+        timeout=timeout_seconds,
+    )
+    response.raise_for_status()
+    body = response.json()
+    result = (body.get("data") or {}).get("reloadRepositoryLocation") or {}
+    inner = result.get("locationOrLoadError") or result
+    if result.get("__typename") != "WorkspaceLocationEntry" or inner.get("__typename") == "PythonError":
+        raise ReloadError(str(inner.get("message") or body.get("errors") or result))
 
 
 def _causes(serialized: str) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from dagster import DagsterInstance
 from dagster._grpc.client import DagsterGrpcClient
@@ -97,20 +98,30 @@ def test_a_server_that_keeps_its_definitions_is_not_restarted(
     assert server.id == 1
 
 
-@pytest.mark.parametrize(
-    ("origin", "reason"),
-    [
-        (Server("no", follows_reload=False), "the server responded but loaded nothing"),
-        (SimpleNamespace(location_name="x"), "not a server that other processes can reach"),
-    ],
-    ids=["same server id", "no server"],
-)
-def test_the_error_after_both_ways_failed_names_them_and_a_remedy(
-    instance: DagsterInstance, origin: Any, reason: str
+def test_a_response_without_a_new_server_id_is_not_a_reload(
+    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    requests: list[Any] = []
+
+    def post(url: str, json: Any, timeout: float) -> httpx.Response:
+        requests.append((url, json["variables"]))
+        data = {
+            "reloadRepositoryLocation": {"__typename": "WorkspaceLocationEntry", "locationOrLoadError": {}}
+        }
+        return httpx.Response(200, json={"data": data}, request=httpx.Request("POST", url))
+
+    monkeypatch.setattr(httpx, "post", post)
+    reloaded = reload_code_location(
+        Server("no", follows_reload=False), instance, timeout_seconds=0, graphql_url="http://ui"
+    )
+    assert reloaded.how == "graphql"
+    assert requests == [("http://ui/graphql", {"name": "here"})]
+
+
+def test_the_error_after_every_way_failed_names_them_and_a_remedy(instance: DagsterInstance) -> None:
     with pytest.raises(ReloadError) as caught:
-        reload_code_location(origin, instance, timeout_seconds=0)
-    for part in ("reload_code_with_state", "reload_code:", reason, "reload in the UI"):
+        reload_code_location(SimpleNamespace(location_name="x"), instance)
+    for part in ("reload_code_with_state", "reload_code", "LINEAGE_BRIDGE_DAGSTER_URL"):
         assert part in str(caught.value)
 
 
