@@ -84,4 +84,4 @@ def test_topic_is_merged_once(
     assert failed_tasks(cluster_driver) > before
     assert test_loading.stored(spark_catalog, orders) == orders.newest()
     # What has been lost with the worker was read again, and is counted once.
-    assert (done.rows, done.skipped) == (400, 0)
+    assert (done.records, done.skipped) == (400, 0)
