@@ -11,7 +11,7 @@ from moto.s3.models import s3_backends
 from tenacity import wait_none
 
 from lineage_bridge_dagster.embedded.aws import StrictAws
-from lineage_bridge_dagster.spark import classic
+from lineage_bridge_dagster.spark import classic, commits
 from lineage_bridge_dagster.spark import upkeep as module
 from lineage_bridge_dagster.spark.commits import CommitConflictError
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, location
@@ -196,7 +196,7 @@ def test_upkeep_gives_way_to_a_loader_that_keeps_changing_the_files(
 
     monkeypatch.setattr(module, "_call", conflict)
     monkeypatch.setattr(module, "conflict_of", lambda *_: CommitConflictError("changed meanwhile"))
-    monkeypatch.setattr(module, "wait_random_exponential", lambda **_: wait_none())
+    monkeypatch.setattr(commits, "wait_random_exponential", lambda **_: wait_none())
     with pytest.raises(CommitConflictError, match="kept changing the files"):
         kept(loaded, KEEP_FILES)
     assert len(calls) > 1
