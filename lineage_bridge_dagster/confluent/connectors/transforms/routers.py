@@ -192,7 +192,11 @@ def _event_router(settings: TransformSettings) -> Effect:
 
     Confluent Cloud's EventRouter takes expressions of RE2/J.
     """
-    pattern = of_re2(settings.get("route.topic.regex", "(?<routedByValue>.*)"))
+    pattern = settings.get("route.topic.regex", "(?<routedByValue>.*)")
+    try:
+        check(pattern)
+    except BadRegexError:
+        pattern = of_re2(pattern)
     replacement = settings.get("route.topic.replacement", "outbox.event.${routedByValue}")
     check(pattern, replacement)
     name = TopicName(_parts(pattern, replacement))

@@ -146,6 +146,8 @@ def test_outbox_router_without_a_fixed_text_claims_nothing(settings: dict[str, s
             ["outbox.event.customer", "outbox.event.order"],
         ),
         ("(order|customer)", "$1", ["order"]),
+        # Java's own classes, which RE2 reads otherwise.
+        ("([a-z&&[^b-z]])", "$1-x-$1", ["a-x-a"]),
         ("(?<a>[a-z]+)-(?<b>v[0-9])", "${a}.${b}", ["order.v1"]),
         ("(.*)", "$1-x-$1", ["a-x-a"]),
         ("(.*)", "fixed", ["fixed"]),
