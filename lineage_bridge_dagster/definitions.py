@@ -12,7 +12,7 @@ from lineage_bridge_dagster import defs as folder
 
 @definitions
 def defs() -> Definitions:
-    # Dagster's `load_from_defs_folder` would look for a pyproject.toml, which an installed package has not.
+    # Dagster's `load_from_defs_folder` looks for a pyproject.toml, which an installed package does not have.
     root = Path(__file__).parents[1]
     return ComponentTree(
         defs_module=folder, project_root=root, code_location_name="lineage_bridge_dagster"

@@ -234,12 +234,16 @@ class _Fetch:
         listing.registries = self._listed(Registry, "schema_registry", "Schema Registries", listing)
 
     def _list_ksqldb_clusters(self, listing: EnvironmentListing) -> None:
-        listing.ksqldb_clusters = self._listed(KsqlCluster, "ksqldb_clusters", "ksqlDB clusters", listing)
-
-    def _listed(self, record: type[R], api: str, what: str, listing: EnvironmentListing) -> list[R]:
-        environment = listing.environment
         # Not every environment offers ksqlDB.
-        read = self._recorder.read_optional if record is KsqlCluster else self._recorder.read
+        listing.ksqldb_clusters = self._listed(
+            KsqlCluster, "ksqldb_clusters", "ksqlDB clusters", listing, optional=True
+        )
+
+    def _listed(
+        self, record: type[R], api: str, what: str, listing: EnvironmentListing, *, optional: bool = False
+    ) -> list[R]:
+        environment = listing.environment
+        read = self._recorder.read_optional if optional else self._recorder.read
         call = partial(list_control, self._session, record, environment.id)
         return read(Scope(api, environment.id), f"{what} of {environment.label}", call) or []
 
