@@ -55,7 +55,11 @@ def test_image_is_built_in_stages_from_one_pinned_base_and_runs_without_root() -
     assert [instructions[index][1] for index in stages] == ["${BASE} AS build", "${BASE}"]
     last = instructions[stages[-1] :]
     assert dict(last)["USER"] == "10001"
-    assert "HEALTHCHECK" in dict(last)
+    health = yaml.safe_load(dict(last)["HEALTHCHECK"].partition(" CMD ")[2])
+    assert f"deploy/{Path(health[1]).name} {Path(health[1]).parent}/" in [text for _, text in last]
+    values = yaml.safe_load((DEPLOY / "helm" / "values.yaml").read_text())
+    (deployment,) = values["dagster-user-deployments"]["deployments"]
+    assert deployment["readinessProbe"]["exec"]["command"] == health
     assert not [rest for name, rest in instructions if name == "ADD"]
     # The stage that runs downloads nothing but Java, from the system's packages.
     assert not [rest for name, rest in last if name == "RUN" and re.search(r"\bpip\b|curl|wget|jars", rest)]
@@ -136,14 +140,12 @@ def test_commands_of_the_containers_are_accepted_by_dagster(monkeypatch: pytest.
     monkeypatch.chdir(DEPLOY)
     instructions = dict(_instructions())
     commands = [yaml.safe_load(instructions["CMD"])]
-    commands.append(yaml.safe_load(instructions["HEALTHCHECK"].partition(" CMD ")[2]))
     for service in _compose()["services"].values():
         commands.append(service.get("command", []))
         test = service.get("healthcheck", {}).get("test", [""])
         commands += [test[1:]] if test[0] == "CMD" and test[1] != "python" else []
     checked = [accepted(command) for command in commands if command]
     assert sorted(checked) == [
-        "dagster api grpc-health-check",
         "dagster code-server start",
         "dagster-daemon liveness-check",
         "dagster-daemon run",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -16,6 +18,7 @@ from lineage_bridge_dagster.embedded.production.deployment import (
 )
 from lineage_bridge_dagster_tests.dagster_ui import eventually
 from lineage_bridge_dagster_tests.production.conftest import KEY, Deployed
+from lineage_bridge_dagster_tests.test_dependencies import ROOT
 
 pytestmark = [pytest.mark.xdist_group("production"), pytest.mark.timeout(900)]
 
@@ -32,11 +35,22 @@ def test_a_newer_discovery_is_in_every_process_by_one_reload(deployed: Deployed)
 def test_a_code_server_that_is_killed_while_it_reloads_comes_back_with_the_newest(
     deployed: Deployed,
 ) -> None:
+    assert _code_server_health(deployed) == ""
     with deployed.reload_under_way() as key:
         deployed.production.kill(CODE_SERVER)
+    assert _code_server_health(deployed) == "The code server does not answer: UNAVAILABLE"
     deployed.production.start(CODE_SERVER)
     deployed.wait_for_assets(key)
     assert len(deployed.assets()) == len(set(deployed.assets()))
+
+
+def _code_server_health(deployed: Deployed) -> str:
+    """What the health check of the containers complains of."""
+    port = str(deployed.production.members[CODE_SERVER].port)
+    command = [sys.executable, str(ROOT / "deploy" / "code_server_health.py"), port]
+    check = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (check.returncode == 0) == (check.stderr == "")
+    return check.stderr.strip()
 
 
 def test_a_daemon_that_is_killed_in_a_tick_goes_on_from_its_cursor(deployed: Deployed) -> None:
