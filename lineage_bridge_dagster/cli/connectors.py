@@ -37,7 +37,6 @@ def connectors(file: Path, as_json: bool, jsonl: bool) -> None:
       lineage-bridge connectors --jsonl configs.jsonl > lineage.jsonl
     """
     from lineage_bridge_dagster.confluent.connectors.columns.report import connector_report
-    from lineage_bridge_dagster.errors import ConfigurationError
     from lineage_bridge_dagster.lineage.files import read_json, read_text
     from lineage_bridge_dagster.lineage.json_lines import answer_lines
 
@@ -45,10 +44,7 @@ def connectors(file: Path, as_json: bool, jsonl: bool) -> None:
         for line in answer_lines(read_text(file), lambda document: connector_report(document).to_json()):
             click.echo(line)
         return
-    document = read_json(file)
-    if not isinstance(document, dict):
-        raise ConfigurationError(f"{file} holds no configuration.", hint="Give a JSON object.")
-    report = connector_report(document)
+    report = connector_report(read_json(file, "Give a JSON object of the connector's settings."), str(file))
     if as_json:
         import json
 

@@ -207,10 +207,10 @@ def _analyze(
 
     before = {subject: read_schema(path, subject) for subject, path in old.items()}
     if world is not None:
-        document = read_json(world)
-        if not isinstance(document, dict):
-            raise ConfigurationError(f"{world} is not a world.", hint="Give a JSON object.")
-        known = World.of_json(document.get("world", document))
+        document = read_json(world, "Give what exists as a JSON object.")
+        known = World.of_json(
+            document.get("world", document) if isinstance(document, dict) else document, str(world)
+        )
         known = replace(
             known,
             schemas={**known.schemas, **before},

@@ -47,9 +47,12 @@ def sql(file: IO[bytes], dialect: str, catalog: str, database: str, jsonl: bool,
                 raise click.UsageError(f"{option} applies only to --dialect flink")
     if getattr(file, "name", "") == "<stdin>" and file.isatty():
         click.echo("Reading from the terminal; press Ctrl-D to end.", err=True)
+    from lineage_bridge_dagster.lineage.files import text_of
     from lineage_bridge_dagster.sql.report import command
 
     if jsonl:
         command.print_records(file, dialect, catalog, database, columns)
-    elif not command.print_report(command.read_text(file), dialect, catalog, database, columns):
-        raise SystemExit(EXIT_FAILED)
+    else:
+        text = text_of(file.read(), getattr(file, "name", "the input"))
+        if not command.print_report(text, dialect, catalog, database, columns):
+            raise SystemExit(EXIT_FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -60,8 +61,9 @@ def take_lines(
         if not text:
             break
         line += 1
-        if first and whole and _is_part_of_document(text):
-            _take_document(text, stream, intake, name)
+        content = text.removeprefix(codecs.BOM_UTF8) if first and whole else text
+        if first and whole and _is_part_of_document(content):
+            _take_document(content, stream, intake, name)
             return LinesTaken(0, 0)
         first = False
         if len(text) > MAX_LINE and not text.endswith(b"\n"):
@@ -69,8 +71,8 @@ def take_lines(
             intake.refuse(where, f"it has more than {MAX_LINE} bytes")
             taken += length
             continue
-        stripped = text.strip()
-        if growing and not text.endswith(b"\n") and not _is_json(stripped):
+        stripped = content.strip()
+        if growing and not text.endswith(b"\n") and _is_unfinished(stripped):
             # It is being written, or its writer has died: the next reading sees.
             line -= 1
             break
@@ -105,15 +107,19 @@ def opened(stream: io.BufferedReader[Any]) -> IO[bytes]:
 def _is_part_of_document(text: bytes) -> bool:
     """Whether a first line is the beginning of JSON that goes on behind it."""
     stripped = text.strip()
-    return stripped[:1] in (b"{", b"[") and text.endswith(b"\n") and not _is_json(stripped)
+    return stripped[:1] in (b"{", b"[") and text.endswith(b"\n") and _is_unfinished(stripped)
 
 
-def _is_json(text: bytes) -> bool:
+def _is_unfinished(text: bytes) -> bool:
+    """Whether a text ends too early to be JSON, maybe within a character; one that is wrong before is not."""
     try:
-        orjson.loads(text)
-    except ValueError:
+        known, _ = codecs.utf_8_decode(text)
+        orjson.loads(known)
+    except orjson.JSONDecodeError as error:
+        return error.pos == len(known)
+    except UnicodeDecodeError:
         return False
-    return True
+    return len(known.encode()) < len(text)
 
 
 def _skip_line(stream: IO[bytes]) -> int:

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.confluent.given_documents import given_schema, settings_of
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
+from lineage_bridge_dagster.lineage.json_record import JsonRecord
 from lineage_bridge_dagster.schemas.schemas import AVRO
+
+_KINDS = ("schema", "drop", "statement", "connector")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,50 +188,42 @@ Change = (
 )
 
 
-def change_of_json(document: Mapping[str, Any]) -> Change:
+def change_of_json(document: object, name: str = "the change") -> Change:
     """Read a change as commands take it; a Terraform plan is read elsewhere.
 
     Args:
         document: An object with `kind` and, for a kind of `schema`, `subject`, `type`, `schema`; of `drop`,
             `what` and `name`, or `of` and `column` for a column; of `statement`, `name`, `sql`; of
             `connector`, `name`, `config`.
+        name: What errors call it.
 
     Raises:
         LineageBridgeError: It has another shape, or names no kind of change.
     """
-    try:
-        match document["kind"]:
-            case "schema":
-                references = ((each["name"], each["schema"]) for each in document.get("references", ()))
-                return SchemaChange(
-                    document["subject"], document["schema"], document.get("type", AVRO), tuple(references)
-                )
-            case "drop" if document["what"] == "column":
-                return DropColumn(*_column(document))
-            case "drop" if document["what"] == "subject":
-                return SubjectDrop(document["name"])
-            case "drop" if document["what"] == "tableflow":
-                return TableflowDrop(document["name"])
-            case "drop":
-                return DropNode(NodeRef(NodeKind(document["what"]), document["name"]))
-            case "statement":
-                return StatementChange(document["name"], document["sql"])
-            case "connector":
-                return ConnectorChange(document["name"], document["config"], document.get("type", ""))
-            case kind:
-                raise LineageBridgeError(
-                    f"{kind!r} is not a kind of change.",
-                    hint="Kinds: schema, drop, statement, connector, terraform_plan.",
-                )
-    except (KeyError, TypeError, ValueError) as error:
-        raise LineageBridgeError(
-            f"The file is not a change: {error!r}.",
-            hint="Give a JSON object with `kind` and the fields of that kind.",
-        ) from error
+    record = JsonRecord(document, "", name)
+    match record.choice("kind", _KINDS):
+        case "schema":
+            schema = given_schema(record)
+            return SchemaChange(record.required("subject"), schema.text, schema.type, schema.references)
+        case "drop":
+            return _drop(record)
+        case "statement":
+            return StatementChange(record.required("name"), record.required("sql"))
+        case _:
+            config = settings_of(record.mapping("config"), name)
+            return ConnectorChange(record.required("name"), config, record.text("type") or "")
 
 
-def _column(document: Mapping[str, Any]) -> tuple[NodeRef, str]:
-    if "of" in document:
-        return NodeRef.parse(document["of"]), document["column"]
-    dataset, _, column = document["name"].rpartition(".")
-    return NodeRef(NodeKind.DATASET, dataset), column
+def _drop(record: JsonRecord) -> Change:
+    match record.choice("what", [*NodeKind, "column", "subject", "tableflow"]):
+        case "column" if "of" in record:
+            return DropColumn(NodeRef.parse(record.required("of")), record.required("column"))
+        case "column":
+            dataset, _, column = record.required("name").rpartition(".")
+            return DropColumn(NodeRef(NodeKind.DATASET, dataset), column)
+        case "subject":
+            return SubjectDrop(record.required("name"))
+        case "tableflow":
+            return TableflowDrop(record.required("name"))
+        case kind:
+            return DropNode(NodeRef(NodeKind(kind), record.required("name")))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.confluent.given_documents import settings_of
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.impact.change import (
     Change,
     ConnectorChange,
@@ -18,9 +20,10 @@ from lineage_bridge_dagster.impact.change import (
     change_of_json,
 )
 from lineage_bridge_dagster.impact.report import ImpactGap
-from lineage_bridge_dagster.impact.terraform import terraform_plan
+from lineage_bridge_dagster.impact.terraform import HOW_TO_WRITE_A_PLAN, terraform_plan
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, World
 from lineage_bridge_dagster.lineage.files import read_json, read_text
+from lineage_bridge_dagster.lineage.json_record import JsonRecord
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
 
 _TYPES = {".avsc": AVRO, ".avro": AVRO, ".proto": PROTOBUF, ".json": JSON, ".jsonschema": JSON}
@@ -41,42 +44,39 @@ class GivenChanges:
     gaps: list[ImpactGap] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
 
-    def add_document(self, document: Mapping[str, Any]) -> None:
+    def add_document(self, document: object, name: str = "the change") -> None:
         """Add a change in the form of `change_of_json`, or `{"kind": "terraform_plan", "plan": ...}`.
 
         Raises:
             LineageBridgeError: It has another form.
         """
-        if document.get("kind") == _PLAN:
-            self.add_plan(document.get("plan") or {})
+        if isinstance(document, Mapping) and document.get("kind") == _PLAN:
+            self.add_plan(document.get("plan"), name)
         else:
-            self.changes.append(change_of_json(document))
+            self.changes.append(change_of_json(document, name))
 
-    def add_plan(self, document: Mapping[str, Any]) -> None:
+    def add_plan(self, document: object, name: str) -> None:
         """Add what `terraform show -json` prints.
 
         Raises:
             LineageBridgeError: It prints something else.
         """
-        plan = terraform_plan(document)
+        plan = terraform_plan(document, name)
         self.changes += plan.changes
         self.gaps += plan.gaps
 
     def add_change_file(self, path: Path) -> None:
         """Add a JSON file: a change, a list of them, or an object that has one under `change`."""
-        document = read_json(path)
+        document = read_json(path, "Give a change, or a list of changes.")
         if isinstance(document, Mapping):
             document = document.get("change", document)
         for each in document if isinstance(document, list) else [document]:
-            if not isinstance(each, Mapping):
-                raise ConfigurationError(f"{path} is not a change: {each!r}.", hint="Give a JSON object.")
-            self.add_document(each)
+            self.add_document(each, str(path))
         self.files.append(str(path))
 
     def add_plan_file(self, path: Path) -> None:
         """Add a Terraform plan as JSON."""
-        document = read_json(path)
-        self.add_plan(document if isinstance(document, Mapping) else {})
+        self.add_plan(read_json(path, HOW_TO_WRITE_A_PLAN), str(path))
         self.files.append(str(path))
 
     def add_schema_file(self, path: Path, subject: str, references: Mapping[str, Path]) -> None:
@@ -98,17 +98,9 @@ class GivenChanges:
 
     def add_connector_file(self, name: str, path: Path) -> None:
         """Add a file as the new configuration of a connector: the settings, or an object with `config`."""
-        document = read_json(path)
-        config = document.get("config", document) if isinstance(document, Mapping) else None
-        if not isinstance(config, Mapping) or any(
-            isinstance(each, Mapping | list) for each in config.values()
-        ):
-            raise ConfigurationError(
-                f"{path} holds no configuration of a connector.",
-                hint="Give a JSON object of its settings, as GET /connectors/{name}/config returns it.",
-            )
-        settings = {str(key): _setting(value) for key, value in config.items()}
-        self.changes.append(ConnectorChange(name, settings))
+        document = read_json(path, "Give a JSON object of the connector's settings.")
+        config = document.get("config", document) if isinstance(document, Mapping) else document
+        self.changes.append(ConnectorChange(name, settings_of(config, str(path))))
         self.files.append(str(path))
 
     def add_drop(self, text: str) -> None:
@@ -136,11 +128,10 @@ def read_case(document: object) -> tuple[World, GivenChanges]:
     Raises:
         LineageBridgeError: It has another form.
     """
-    if not isinstance(document, Mapping) or not isinstance(document.get("world"), Mapping):
-        raise LineageBridgeError("It has no `world`.", hint='Give {"world": {...}, "change": {...}}.')
+    given = JsonRecord(document, "", "the line")
     changes = GivenChanges()
-    changes.add_document(document.get("change") or {})
-    return World.of_json(document["world"]), changes
+    changes.add_document(given.mapping("change"))
+    return World.of_json(given.mapping("world"), "its world"), changes
 
 
 def read_schema(path: Path, subject: str) -> SubjectSchemas:
@@ -160,10 +151,9 @@ def schema_of(path: Path) -> tuple[str, str]:
         ConfigurationError: It cannot be read, or its name tells no type.
     """
     text = read_text(path)
-    try:
+    document: Any = None
+    with contextlib.suppress(ValueError, RecursionError):
         document = json.loads(text)
-    except ValueError:
-        document = None
     if isinstance(document, Mapping):
         if isinstance(document.get("schema"), str) and {"id", "version"} & document.keys():
             return document["schema"], str(document.get("schemaType") or AVRO)
@@ -175,10 +165,3 @@ def schema_of(path: Path) -> tuple[str, str]:
             f"The name of {path} tells no type of schema.", hint="Name it .avsc, .proto or .json."
         )
     return text, found
-
-
-def _setting(value: object) -> str:
-    """A setting as Connect reads it from JSON."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value)

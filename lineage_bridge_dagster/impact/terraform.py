@@ -8,7 +8,7 @@ Format of a plan: https://developer.hashicorp.com/terraform/internals/json-forma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,9 @@ _NOT_JUDGED = {
 
 #: Settings of connectors that say who they are, and nothing about data.
 _IDENTITIES = frozenset({"kafka.api.key", "kafka.auth.mode", "kafka.service.account.id"})
+HOW_TO_WRITE_A_PLAN = (
+    "Write one with: terraform plan -out=plan.tfplan && terraform show -json plan.tfplan > plan.json"
+)
 _LATER = "is known only after the plan is applied"
 _ACTIVE = "ACTIVE"
 
@@ -72,34 +75,35 @@ class TerraformPlan:
     gaps: tuple[ImpactGap, ...]
 
 
-def terraform_plan(document: Values) -> TerraformPlan:
+def terraform_plan(document: object, name: str = "the plan") -> TerraformPlan:
     """Read a plan.
 
     Raises:
         LineageBridgeError: It is not a plan in Terraform's JSON format, or one that failed.
     """
     # The state also has a version of its format, and no planned values.
-    resources = document.get("resource_changes", []) if "planned_values" in document else None
-    if not isinstance(resources, Sequence):
+    given = document if isinstance(document, Mapping) and "planned_values" in document else {}
+    resources = given.get("resource_changes", [] if given else None)
+    if not isinstance(resources, list):
+        raise LineageBridgeError(f"{name} is not a Terraform plan.", hint=HOW_TO_WRITE_A_PLAN)
+    if given.get("errored"):
         raise LineageBridgeError(
-            "The file is not a Terraform plan.",
-            hint="Write one with: terraform plan -out=plan.tfplan && terraform show -json plan.tfplan",
+            f"The Terraform plan {name} ended with an error.", hint="Run terraform plan again."
         )
-    if document.get("errored"):
-        raise LineageBridgeError("The Terraform plan ended with an error.", hint="Run terraform plan again.")
     gaps: list[ImpactGap] = []
     changes: list[Change] = []
-    schemas = dict(_schemas(document))
-    for each in resources:
-        try:
+    what: object = "schemas"
+    try:
+        schemas = dict(_schemas(given))
+        for each in resources:
+            what = (each.get("address") if isinstance(each, Mapping) else None) or "a resource"
             changes += _PlannedResource(each, schemas, gaps).changes()
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            address = each.get("address") if isinstance(each, Mapping) else None
-            raise LineageBridgeError(
-                f"The Terraform plan changes {address or 'a resource'} in an unknown way: {error!r}.",
-                hint="Write the plan with a provider confluentinc/confluent of version 2.",
-            ) from error
-    if document.get("deferred_changes") or document.get("complete") is False:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise LineageBridgeError(
+            f"The Terraform plan {name} describes {what} in an unknown way: {error!r}.",
+            hint="Write the plan with a provider confluentinc/confluent of version 2.",
+        ) from error
+    if given.get("deferred_changes") or given.get("complete") is False:
         gaps.append(ImpactGap(None, "the Terraform plan is not complete: it defers changes to a later one"))
     return TerraformPlan(tuple(changes), tuple(gaps))
 

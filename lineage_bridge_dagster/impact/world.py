@@ -5,14 +5,16 @@ The records and `World.of_json` are stable: commands and outputs build on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorRecord
+from lineage_bridge_dagster.confluent.given_documents import given_schema, settings_of
 from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
+from lineage_bridge_dagster.lineage.json_record import JsonRecord
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 
 BACKWARD = "BACKWARD"
 """The compatibility mode of a subject without one of its own: the default of Schema Registry."""
@@ -162,7 +164,7 @@ class World:
         return self.schemas.get(name) or SubjectSchemas(name)
 
     @classmethod
-    def of_json(cls, document: Mapping[str, Any]) -> Self:
+    def of_json(cls, document: object, name: str = "the world") -> Self:
         """Read a world as commands take it.
 
         Args:
@@ -171,68 +173,53 @@ class World:
                 mode), `statements` (`name`, `sql`, `phase`), `connectors` (`name`, `type`, `config`),
                 `tableflow` (`topic`, `mode`, `database`), `views` (`database`, `name`, `sql`) and `owners`
                 (`<kind> : <name>` -> owner).
+            name: What errors call it.
 
         Raises:
-            LineageBridgeError: It has another shape.
+            ConfigurationError: It has another shape; the message says where.
         """
-        try:
-            return cls(
-                topics=tuple(document.get("topics", ())),
-                topic_configs=dict(document.get("topic_configs", {})),
-                schemas=_subjects(document.get("schemas", ())),
-                compatibility=dict(document.get("compatibility", {})),
-                statements={
-                    each["name"]: SqlJob(each["name"], each["sql"], each.get("phase", RUNNING))
-                    for each in document.get("statements", ())
-                },
-                connectors={
-                    each["name"]: ConnectorRecord(
-                        each["name"], each.get("type", ""), each.get("id"), each["config"]
-                    )
-                    for each in document.get("connectors", ())
-                },
-                tableflow=tuple(
-                    TableflowTable(
-                        each["topic"],
-                        each.get("mode", "APPEND").upper(),
-                        each.get("database", ""),
-                        each.get("on_error", "SUSPEND").upper(),
-                    )
-                    for each in document.get("tableflow", ())
-                ),
-                views=tuple(
-                    AthenaView(each["database"], each["name"], each["sql"])
-                    for each in document.get("views", ())
-                ),
-                owners=dict(document.get("owners", {})),
-                environment=document.get("environment", ""),
-                cluster=document.get("cluster", ""),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise LineageBridgeError(
-                f"The file is not a world: {error!r}.",
-                hint="Give a JSON object with topics, schemas, statements, connectors, tableflow and views.",
-            ) from error
-
-
-def _subjects(schemas: Iterable[Mapping[str, Any]]) -> dict[str, SubjectSchemas]:
-    """The versions of each subject, oldest first."""
-    versions: dict[str, list[RegisteredSchema]] = {}
-    for number, each in enumerate(schemas, start=1):
-        versions.setdefault(each["subject"], []).append(
-            RegisteredSchema(
-                id=int(each.get("id", number)),
-                text=each["schema"],
-                type=each.get("type", AVRO),
-                version=int(each.get("version", 1)),
-                references=_references(each.get("references", ())),
-            )
+        record = JsonRecord(document, "", name)
+        configs = JsonRecord(record.mapping("topic_configs"), "topic_configs", name)
+        schemas: dict[str, list[RegisteredSchema]] = {}
+        for number, each in enumerate(record.records("schemas"), start=1):
+            schemas.setdefault(each.required("subject"), []).append(given_schema(each, number))
+        statements = (
+            SqlJob(each.required("name"), each.required("sql"), each.text("phase") or RUNNING)
+            for each in record.records("statements")
         )
-    return {
-        subject: SubjectSchemas(subject, tuple(sorted(found, key=lambda schema: schema.version)))
-        for subject, found in versions.items()
-    }
-
-
-def _references(references: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
-    return tuple((each["name"], each["schema"]) for each in references)
+        connectors = (
+            ConnectorRecord(
+                each.required("name"),
+                each.text("type") or "",
+                each.text("id"),
+                settings_of(each.mapping("config"), f"{name}: the connector {each.required('name')}"),
+            )
+            for each in record.records("connectors")
+        )
+        return cls(
+            topics=record.texts("topics"),
+            topic_configs={topic: configs.mapping(topic) for topic in record.mapping("topic_configs")},
+            schemas={
+                subject: SubjectSchemas(subject, tuple(sorted(found, key=lambda schema: schema.version)))
+                for subject, found in schemas.items()
+            },
+            compatibility=record.texts_by_name("compatibility"),
+            statements={each.name: each for each in statements},
+            connectors={each.name: each for each in connectors},
+            tableflow=tuple(
+                TableflowTable(
+                    each.required("topic"),
+                    (each.text("mode") or "APPEND").upper(),
+                    each.text("database") or "",
+                    (each.text("on_error") or "SUSPEND").upper(),
+                )
+                for each in record.records("tableflow")
+            ),
+            views=tuple(
+                AthenaView(each.required("database"), each.required("name"), each.required("sql"))
+                for each in record.records("views")
+            ),
+            owners=record.texts_by_name("owners"),
+            environment=record.text("environment") or "",
+            cluster=record.text("cluster") or "",
+        )

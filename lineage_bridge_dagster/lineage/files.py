@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -69,31 +70,60 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, hint: str = "Give a file of JSON.") -> Any:
     """Read a JSON file; `-` is stdin.
 
     Raises:
         ConfigurationError: It cannot be read, or is not JSON; the message says where.
     """
-    text = read_text(path)
+    return parse_json(read_text(path, hint), str(path), hint)
+
+
+def parse_json(text: str, name: str, hint: str) -> Any:
+    """Parse JSON; error messages call it by `name`.
+
+    Raises:
+        ConfigurationError: It is not JSON; the message says where.
+    """
     try:
         return json.loads(text)
-    except ValueError as error:
-        raise ConfigurationError(f"{path} is not JSON: {error}.") from error
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(
+            f"{name}, line {error.lineno}, column {error.colno}: invalid JSON: {error.msg}.", hint=hint
+        ) from error
+    except (ValueError, RecursionError) as error:
+        what = (
+            "is nested too deeply" if isinstance(error, RecursionError) else "has a number that is too long"
+        )
+        raise ConfigurationError(f"{name} {what}.", hint=hint) from error
 
 
-def read_text(path: Path) -> str:
-    """Read a file as UTF-8; `-` is stdin.
+def read_text(path: Path, hint: str = "Give a file that exists and that you may read.") -> str:
+    """Read a file as UTF-8, or as UTF-16 if it begins with the mark of that; `-` is stdin.
 
     Raises:
         ConfigurationError: It cannot be read.
     """
     try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-        return data.decode("utf-8-sig")
+        return text_of(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes(), str(path))
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.", hint=hint) from error
+
+
+def text_of(data: bytes, name: str) -> str:
+    """The text in the bytes of a file that a user gives, as `read_text` has it.
+
+    Raises:
+        ConfigurationError: It is not text in a known encoding.
+    """
+    if data.startswith(b"\x1f\x8b"):
+        raise ConfigurationError(f"{name} is compressed with gzip.", hint="Unpack it first: gunzip")
+    # PowerShell writes UTF-16.
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return data.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigurationError(
-            f"{path} is not UTF-8 (byte {error.start}).", hint="Convert it: iconv -t UTF-8"
+            f"{name} is not UTF-8 text (byte {error.start}).",
+            hint="If it is text, convert it: iconv -f ENCODING -t UTF-8",
         ) from error

@@ -19,11 +19,10 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.formats import DISCOVERY
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
-from lineage_bridge_dagster.lineage.files import write_atomically
+from lineage_bridge_dagster.lineage.files import parse_json, read_text, write_atomically
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
 from lineage_bridge_dagster.lineage.graph_records import (
     HOW_TO_WRITE_ONE,
-    describe_type,
     discovery_of,
     edge_record,
     node_record,
@@ -32,12 +31,13 @@ from lineage_bridge_dagster.lineage.graph_records import (
     report_record,
     shown_node,
 )
+from lineage_bridge_dagster.lineage.json_record import describe_type
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.lineage.times import iso
 
 
 def load(path: str | os.PathLike[str]) -> Discovery:
-    """Read a `lineage_graph.json`, or a folder with `nodes.parquet` and `edges.parquet`.
+    """Read a `lineage_graph.json`, or a folder with `nodes.parquet` and `edges.parquet`; `-` is stdin.
 
     Raises:
         ConfigurationError: It is missing, unreadable or malformed; the message gives the location.
@@ -52,21 +52,7 @@ def load(path: str | os.PathLike[str]) -> Discovery:
         # What is written otherwise, or has an error, is read again as a whole, which tells where that is.
         with contextlib.suppress(ValueError, RecursionError, OSError, ConfigurationError):
             return read_lines(path)
-    try:
-        # Some editors write a byte order mark.
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError as error:
-        raise ConfigurationError(f"{path} does not exist.", hint=HOW_TO_WRITE_ONE) from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(
-            f"{path} is not UTF-8 text (byte {error.start}).",
-            hint="Give a lineage_graph.json. " + HOW_TO_WRITE_ONE,
-        ) from error
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot read {path}: {error.strerror}.", hint="Check its permissions."
-        ) from error
-    return loads(text, name=str(path))
+    return loads(read_text(path, HOW_TO_WRITE_ONE), name=str(path))
 
 
 def loads(text: str, *, name: str = "the graph") -> Discovery:
@@ -76,17 +62,7 @@ def loads(text: str, *, name: str = "the graph") -> Discovery:
         ConfigurationError: It is malformed; the message gives the location.
         NewerFormatError: It is the state of a newer version of this project.
     """
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigurationError(
-            f"{name}, line {error.lineno}, column {error.colno}: invalid JSON: {error.msg}.",
-            hint=HOW_TO_WRITE_ONE,
-        ) from error
-    except RecursionError as error:
-        raise ConfigurationError(
-            f"{name} is nested too deeply to be a graph.", hint=HOW_TO_WRITE_ONE
-        ) from error
+    document = parse_json(text, name, HOW_TO_WRITE_ONE)
     if not isinstance(document, Mapping):
         raise ConfigurationError(
             f'{name} holds {describe_type(document)}; expected {{"nodes": [...], "edges": [...]}}.',

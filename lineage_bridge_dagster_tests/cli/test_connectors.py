@@ -77,7 +77,15 @@ def test_each_line_has_a_report_or_an_error() -> None:
     assert "holds no configuration" in others[1]["error"]
 
 
-@pytest.mark.parametrize(("text", "message"), [("[1]", "holds no configuration"), ("{", "is not JSON")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "holds no configuration"),
+        ("{", "invalid JSON"),
+        ('{"config": {"topics": ["a"]}}', "the setting topics is no text"),
+        ('{"config": {}, "schemas": [{"subject": 7}]}', r"schemas\[0\].subject is a number '7'"),
+    ],
+)
 def test_wrong_input_is_an_error(text: str, message: str) -> None:
     with pytest.raises(LineageBridgeError, match=message):
         run(stdin=text)

@@ -64,11 +64,15 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "required.json": avro(id="int", region="string?", x="int"),
         "new.avsc": avro(id="int", region="string?", x="int?"),
         "bad.json": "{",
+        "deep.json": "[" * 100_000,
+        "long.json": "9" * 5_000,
+        "number.json": '[{"kind": "drop", "what": "topic", "name": 7}]',
         "schema.txt": "",
         "lines.jsonl": f"{json.dumps(case)}\n\nnonsense\n",
     }.items():
         Path(name).write_text(text)
     Path("latin.sql").write_bytes(b"SELECT '\xe4'")
+    Path("packed.json").write_bytes(b"\x1f\x8b")
 
 
 def report(*arguments: str) -> tuple[int, dict[str, str]]:
@@ -134,11 +138,16 @@ def test_changes_count_together() -> None:
         (["--world", "world.json", "--drop", "orders"], "Write kind:name"),
         (["--world", "world.json", "--drop", "tabel:orders"], "tabel"),
         (["--world", "world.json", "--plan", "world.json"], "terraform show -json"),
-        (["--world", "world.json", "--change", "list.json"], "list.json is not a change"),
-        (["--world", "bad.json", "--drop", "topic:a"], "bad.json is not JSON"),
-        (["--world", "list.json", "--drop", "topic:a"], "list.json is not a world"),
+        (["--world", "world.json", "--change", "list.json"], "list.json holds a number"),
+        (["--world", "bad.json", "--drop", "topic:a"], "bad.json, line 1, column 2: invalid JSON"),
+        (["--world", "list.json", "--drop", "topic:a"], "list.json holds a list"),
         (["--world", "missing.json", "--drop", "topic:a"], "missing.json cannot be read"),
         (["--graph", "missing.json", "--drop", "topic:a"], "missing.json"),
+        (["--world", "world.json", "--plan", "list.json"], "list.json is not a Terraform plan"),
+        (["--world", "deep.json", "--drop", "topic:a"], "deep.json is nested too deeply"),
+        (["--world", "long.json", "--drop", "topic:a"], "long.json has a number that is too long"),
+        (["--world", "packed.json", "--drop", "topic:a"], "packed.json is compressed with gzip"),
+        (["--world", "world.json", "--change", "number.json"], "number.json: name is a number '7'"),
     ],
 )
 def test_bad_input_says_what_where_and_what_to_do(arguments: Sequence[str], message: str) -> None:

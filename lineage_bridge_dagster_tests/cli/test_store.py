@@ -57,5 +57,5 @@ def test_graph_that_is_not_there_is_named_before_spark_starts(
     monkeypatch.setenv("LINEAGE_BRIDGE_CATALOG_WAREHOUSE", "s3://lake/warehouse")
     result = run("store", "--graph", tmp_path / "none.json")
     assert result.exit_code == 2
-    assert "none.json does not exist" in result.stderr
+    assert "none.json cannot be read: No such file" in result.stderr
     assert "Starting Spark" not in result.stderr

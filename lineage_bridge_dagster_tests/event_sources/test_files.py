@@ -43,6 +43,8 @@ def names(intake: EventIntake) -> list[str]:
         ("a.json", f"[{told('a')}, {told('b')}]"),
         ("a.json", json.dumps([json.loads(told("a")), json.loads(told("b"))], indent=2)),
         ("a.json", told("a") + "\n" + told("b") + "\n"),
+        ("a.json", "\ufeff" + told("a") + "\n" + told("b")),
+        ("a.json", "\ufeff" + json.dumps([json.loads(told("a")), json.loads(told("b"))], indent=2)),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -115,6 +117,16 @@ def test_bad_events_are_refused_one_by_one(tmp_path: Path, monkeypatch: pytest.M
     assert [each.partition(": ")[0].removeprefix("events.ndjson, line ") for each in found.refused] == [
         "2", "3", "4", "5", "6[1]", "7",
     ]  # fmt: skip
+
+
+def test_a_last_line_that_nothing_can_complete_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "events.json"
+    for text in (b'{"a": NaN', "é".encode("utf-16"), b"[" * 2_000):
+        file.write_bytes(text)
+        assert read(file).refused_count == 1
+    for text in (b"", b'{"a": "\xc3', b'{"a": 1'):
+        file.write_bytes(text)
+        assert read(file).refused_count == 0
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,9 @@ def test_each_node_is_on_a_line_of_its_own() -> None:
     ("content", "problem"),
     [
         (b'{"nodes": [\n  {,', "line 2, column 4"),
-        (b"\xff\xfe", "UTF-8"),
+        (b"\xff", "UTF-8"),
+        (b"\x1f\x8b", "gzip"),
+        (b"9" * 5_000, "a number that is too long"),
         (b"", "line 1"),
         (b"[" * 100_000, "nested"),
     ],
@@ -70,9 +72,10 @@ def test_missing_file_error_names_the_command_that_writes_one(tmp_path: Path) ->
     assert "lineage-bridge extract" in caught.value.hint
 
 
-def test_byte_order_mark_is_ignored(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_byte_order_mark_tells_the_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "graph.json"
-    path.write_text('\ufeff{"nodes": [], "edges": []}', encoding="utf-8")
+    path.write_text('{"nodes": [], "edges": []}', encoding=encoding)
 
     assert len(load(path).graph) == 0
 

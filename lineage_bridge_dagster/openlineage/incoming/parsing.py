@@ -72,15 +72,14 @@ def parse_event(document: object) -> IncomingEvent:
         raise _refused("run.runId", run_id, "a UUID")
     # Without a type it is an event of another kind than those that end a run.
     kind = document.get("eventType", "OTHER")
-    kind = kind.upper() if isinstance(kind, str) else kind
-    if kind not in _TRANSITIONS:
-        raise _refused("eventType", document.get("eventType"), f"one of {', '.join(Transition)}")
+    if not isinstance(kind, str) or kind.upper() not in _TRANSITIONS:
+        raise _refused("eventType", kind, f"one of {', '.join(Transition)}")
     return IncomingEvent(
         time,
         job,
         _facts(document, facets, _facets(run)),
         run=run_id,
-        transition=Transition(kind),
+        transition=Transition(kind.upper()),
         inputs=inputs,
         outputs=outputs,
     )

@@ -12,7 +12,6 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.columns import How
 from lineage_bridge_dagster.sql.columns.derivation import TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.origins import ColumnOrigin
@@ -75,21 +74,6 @@ def print_report(text: str, dialect: str, catalog: str, database: str, columns: 
     for line in flink_report(resolved_lineage(parsed), expansion, derived):
         console.print(line)
     return parsed.lineage.error is None
-
-
-def read_text(file: IO[bytes]) -> str:
-    """Read a file as UTF-8.
-
-    Raises:
-        ConfigurationError: It is not UTF-8.
-    """
-    try:
-        return file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        name = getattr(file, "name", "the input")
-        raise ConfigurationError(
-            f"{name} is not UTF-8 (byte {error.start})", hint="convert it: iconv -t UTF-8"
-        ) from None
 
 
 def _print(records: Iterator[Mapping[str, Any]]) -> None:

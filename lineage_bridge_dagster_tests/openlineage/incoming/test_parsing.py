@@ -35,6 +35,7 @@ def changed(**values: Any) -> dict[str, Any]:
         (changed(eventTime=None), "eventTime is missing"),
         (changed(eventTime="yesterday"), "eventTime is 'yesterday'"),
         (changed(eventType="DONE"), "eventType is 'DONE'"),
+        (changed(eventType=["START"]), "eventType is \"['START']\""),
         (changed(job={"name": "x"}), "job.namespace is missing"),
         (changed(job=None), "job is missing"),
         (changed(run={}), "run.runId is missing"),

@@ -14,8 +14,9 @@ from lineage_bridge_dagster.confluent.connectors.record import (
     ExistingTopics,
 )
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
-from lineage_bridge_dagster.errors import LineageBridgeError
-from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema
+from lineage_bridge_dagster.confluent.given_documents import given_schema, settings_of
+from lineage_bridge_dagster.lineage.json_record import JsonRecord
+from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
 _ROLES = ("key", "value")
 _LISTS = ("topics_read", "topics_written", "datasets_read", "datasets_written")
@@ -46,33 +47,35 @@ class ConnectorReport:
         }
 
 
-def connector_report(document: Mapping[str, Any]) -> ConnectorReport:
+def connector_report(document: object, name: str = "the document") -> ConnectorReport:
     """Report on one configuration.
 
     Args:
         document: An object with `config`, and any of `name`, `type` (`source` or `sink`),
             `topics_in_cluster` (names), `schemas` (objects with `subject`, `type`, `schema` and `references`)
             and `tables` (dataset -> names of its columns). The settings alone will do.
+        name: What errors call it.
 
     Raises:
-        LineageBridgeError: It has another form.
+        ConfigurationError: It has another form.
     """
-    try:
-        config = document.get("config", document)
-        record = ConnectorRecord(
-            str(document.get("name") or config.get("name", "")),
-            str(document.get("type", "") if "config" in document else ""),
-            config={str(key): str(value) for key, value in config.items() if value is not None},
-        )
-        schemas = [(each["subject"], _schema(each)) for each in document.get("schemas", ())]
-        tables = {name: list(map(str, columns)) for name, columns in (document.get("tables") or {}).items()}
-        topics = [str(name) for name in document.get("topics_in_cluster", ())]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise LineageBridgeError(
-            f"It holds no configuration of a connector: {error!r}.",
-            hint='Give {"config": {...}} with topics_in_cluster, schemas and tables, or the settings alone.',
-        ) from error
-    return report_of(record, topics, schemas, tables)
+    if not isinstance(document, Mapping) or "config" not in document:
+        config = settings_of(document, name)
+        return report_of(ConnectorRecord(config.get("name", ""), config=config), (), (), {})
+    given = JsonRecord(document, "", name)
+    config = settings_of(document["config"], name)
+    tables = JsonRecord(given.mapping("tables"), "tables", name)
+    return report_of(
+        ConnectorRecord(
+            given.text("name") or config.get("name", ""), given.text("type") or "", config=config
+        ),
+        given.texts("topics_in_cluster"),
+        [
+            (each.required("subject", '"orders-value"'), given_schema(each))
+            for each in given.records("schemas")
+        ],
+        {dataset: tables.texts(dataset) for dataset in given.mapping("tables")},
+    )
 
 
 def report_of(
@@ -113,10 +116,3 @@ def topic_schemas(
         if owner is not None:
             by_record.setdefault((owner, "value"), schema)
     return {**by_record, **found}
-
-
-def _schema(document: Mapping[str, Any]) -> RegisteredSchema:
-    references = tuple((str(each["name"]), str(each["schema"])) for each in document.get("references", ()))
-    return RegisteredSchema(
-        0, str(document["schema"]), str(document.get("type") or AVRO), references=references
-    )
