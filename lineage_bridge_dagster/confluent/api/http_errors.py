@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import httpx
 
 from lineage_bridge_dagster.config.credentials import Credential
@@ -95,7 +93,7 @@ def detail_of(response: httpx.Response, credential: Credential | None) -> str:
     """
     try:
         body = response.json()
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         return ""
     text = ""
     if isinstance(body, dict):

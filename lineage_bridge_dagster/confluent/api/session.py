@@ -6,7 +6,6 @@ are never followed.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import threading
@@ -272,7 +271,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             raise last.error from last.error.__cause__
         try:
             return response.json()
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             content_type = response.headers.get("Content-Type", "content without a type")
             server = f"a {PLANE_NAMES[access.plane]}" if access.self_managed else "Confluent"
             raise MalformedResponse(

@@ -54,6 +54,9 @@ def get(session: ConfluentSession, access: Access = CLOUD) -> object:
         (timeout, Unreachable, 3),
         (refused, Unreachable, 3),
         (garbage, MalformedResponse, 1),
+        (lambda _: httpx.Response(200, content="[" * 100_000), MalformedResponse, 1),
+        (lambda _: httpx.Response(200, content="9" * 5_000), MalformedResponse, 1),
+        (lambda _: httpx.Response(500, content="[" * 100_000), ServerError, 3),
     ],
 )
 def test_each_failure_has_its_own_error_and_only_transient_ones_are_retried(
