@@ -55,12 +55,12 @@ class ReadableCommand(click.Command):
     """Prints a domain error as one clear message, and exits with its code. Reads `.env` before it runs."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        # boto3 reads AWS's own variables from the environment only.
-        load_env_file()
-        if ctx.parent is None:
-            set_log_level(os.environ)
-            warn_of_unread_variables(os.environ)
         try:
+            # boto3 reads AWS's own variables from the environment only.
+            load_env_file()
+            if ctx.parent is None:
+                set_log_level(os.environ)
+                warn_of_unread_variables(os.environ)
             return super().invoke(ctx)
         except LineageBridgeError as error:
             err.print(f"Error: {error}", style="red", markup=False)

@@ -55,9 +55,19 @@ def env_variables() -> dict[str, str]:
 
 
 def file_variables() -> dict[str, str]:
-    """The variables of the file that are not empty."""
+    """The variables of the file that are not empty.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is no text.
+    """
     path = env_file()
-    values: Mapping[str, str | None] = dotenv_values(path) if path else {}
+    try:
+        values: Mapping[str, str | None] = dotenv_values(path) if path else {}
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise ConfigurationError(
+            f"{path} cannot be read: {what}.", hint="Save it as UTF-8, and let this user read it."
+        ) from None
     return {name: value for name, value in values.items() if value}
 
 

@@ -71,8 +71,8 @@ def known_variables() -> frozenset[str]:
 
 
 def read_group(group: str, model: type[BaseModel], variables: Mapping[str, str | None]) -> dict[str, Any]:
-    """The fields of a group that variables set. An empty variable counts as unset."""
-    found = {name: text for name, text in variables.items() if text}
+    """The fields of a group that variables set. Blanks around a value do not count; a blank one is unset."""
+    found = {name: text.strip() for name, text in variables.items() if text and text.strip()}
     values = {name: _read(found, group, name, field) for name, field in model.model_fields.items()}
     return {name: value for name, value in values.items() if value}
 

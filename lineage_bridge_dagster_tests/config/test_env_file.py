@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.collector.variables import local_variables
 from lineage_bridge_dagster.config.env_file import env_file, load_env_file
 from lineage_bridge_dagster.config.unread_variables import unread_variables
@@ -100,3 +102,12 @@ def test_the_doctor_says_which_file_sets_what(project: Path, monkeypatch: pytest
         f"{project / '.env'} sets AWS_PROFILE, LINEAGE_BRIDGE_SECRETS. The environment sets AWS_REGION "
         "differently and takes precedence."
     )
+
+
+@pytest.mark.parametrize("content", ["# ä".encode("latin-1"), "A=1".encode("utf-16")])
+def test_a_file_that_is_no_text_is_named(project: Path, content: bytes) -> None:
+    (project / ".env").write_bytes(content)
+    (project / "pyproject.toml").touch()
+    result = CliRunner().invoke(main, ["chains", "--graph", "none.json"])
+    assert result.exit_code == 2
+    assert f"{project / '.env'} cannot be read" in result.output

@@ -40,3 +40,22 @@ def test_lists_and_the_region_are_parsed() -> None:
     assert settings.confluent.environments == ["env-1", "prod"]
     assert settings.aws.region == "eu-west-1"
     assert ConfluentSettings().api_url == "https://api.confluent.cloud"
+
+
+@pytest.mark.parametrize("value", [" {} ", "{}\r", "\t{}\n"])
+def test_blanks_around_a_value_do_not_count(value: str) -> None:
+    settings = Settings.from_env(
+        {
+            "LINEAGE_BRIDGE_AWS_REGION": value.format("eu-west-1"),
+            "LINEAGE_BRIDGE_AWS_PROFILE": value.format("data"),
+            "LINEAGE_BRIDGE_PUSH_SQL": value.format("hash"),
+            "LINEAGE_BRIDGE_PUSH_OWNER": value.format(""),
+            "LINEAGE_BRIDGE_FLINK_API_KEY": value.format("KEY"),
+            "LINEAGE_BRIDGE_FLINK_API_SECRET": value.format("SECRET"),
+        }
+    )
+    key = settings.confluent.credential("flink")
+    assert (settings.aws.region, settings.aws.profile) == ("eu-west-1", "data")
+    assert (settings.push.sql, settings.push.owner) == ("hash", "")
+    assert key
+    assert (key.key, key.secret.get_secret_value()) == ("KEY", "SECRET")
