@@ -48,7 +48,7 @@ def lake_formation(context: Context) -> Iterator[Finding]:
         if table.get("IsRegisteredWithLakeFormation"):
             registered.append(place)
     if not registered:
-        yield ok(tried, f"None of {len(places)}(one per database) is: IAM alone decides.")
+        yield ok(tried, f"None of {len(places)} (one per database) is: IAM alone decides.")
         return
     caller = context.caller().principal
     for place in registered:
