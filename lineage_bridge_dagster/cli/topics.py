@@ -44,9 +44,9 @@ def plan(instance: Path, as_json: bool) -> None:
     """
     from lineage_bridge_dagster.topic_to_iceberg.survey import plans
 
-    read, connection, loads, collisions = _topics(instance)
+    read, connection, loads, known, collisions = _topics(instance)
     failed = bool(collisions)
-    for each in plans(loads, read.settings.all_catalogs(), connection):
+    for each in plans(loads, read.settings.all_catalogs(), connection, known):
         failed = failed or each.error is not None
         click.echo(json.dumps(_plan_json(each)) if as_json else _plan_text(each))
     if failed:
@@ -71,7 +71,7 @@ def status(instance: Path, as_json: bool) -> None:
     from lineage_bridge_dagster.confluent.api.brokers import TopicReader
     from lineage_bridge_dagster.topic_to_iceberg.survey import statuses
 
-    read, connection, loads, _ = _topics(instance)
+    read, connection, loads, _, _ = _topics(instance)
     failed = False
     with closing(TopicReader(connection.bootstrap)) as reader:
         for each in statuses(loads, read.settings.all_catalogs(), reader.committed_bounds):
@@ -81,8 +81,8 @@ def status(instance: Path, as_json: bool) -> None:
         raise SystemExit(EXIT_FAILED)
 
 
-def _topics(instance: Path) -> tuple[TopicInstance, ClusterConnection, list[TopicLoad], bool]:
-    """The instance, its cluster, its topics, and whether some of them share a table."""
+def _topics(instance: Path) -> tuple[TopicInstance, ClusterConnection, list[TopicLoad], set[str], bool]:
+    """The instance, its cluster, its topics, those of the cluster, and whether some share a table."""
     from lineage_bridge_dagster.confluent.api.brokers import TopicReader
     from lineage_bridge_dagster.confluent.cluster_connection import connect
     from lineage_bridge_dagster.topic_to_iceberg.settings.topic_instance import read_topic_instance
@@ -99,7 +99,7 @@ def _topics(instance: Path) -> tuple[TopicInstance, ClusterConnection, list[Topi
             style="yellow",
             markup=False,
         )
-    return read, connection, plan.loads(known), bool(collisions)
+    return read, connection, plan.loads(known), set(known), bool(collisions)
 
 
 def _plan_text(plan: TablePlan) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotState
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.confluent.api.brokers import missing_topic
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable
 from lineage_bridge_dagster.errors import LineageBridgeError
@@ -119,12 +120,18 @@ def is_short(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> 
 
 
 def plans(
-    loads: Sequence[TopicLoad], catalogs: Catalogs, connection: ClusterConnection
+    loads: Sequence[TopicLoad], catalogs: Catalogs, connection: ClusterConnection, known: Container[str]
 ) -> Iterator[TablePlan]:
-    """What a run would do to each topic's table; what could not be read is its error."""
+    """What a run would do to each topic's table; what could not be read is its error.
+
+    Args:
+        known: the topics that the cluster lists.
+    """
     opened = _OpenedTables(catalogs)
     for load in loads:
         try:
+            if load.topic not in known:
+                raise missing_topic(connection.bootstrap.servers, load.topic)
             schema, documented, keys = _wanted(load, connection)
             wanted = schema.as_struct()
             table = opened.table(load)

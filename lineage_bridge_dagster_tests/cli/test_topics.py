@@ -205,6 +205,17 @@ def test_plan_refuses_another_mode_of_a_table_that_exists(tmp_path: Path, tables
     assert "name another table" in result.output
 
 
+def test_plan_does_not_create_the_table_of_a_topic_that_the_cluster_lacks(
+    tmp_path: Path, tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TopicReader, "topics", lambda _self: ["order", "sales.eu"])
+    result = run(tmp_path, "plan")
+    assert result.exit_code == 1
+    assert "orders -> onprem.orders (append): could not be read" in result.output
+    assert "has no topic orders that the key may see" in result.output
+    assert "sales.eu -> sales.sales.eu (append): would be created" in result.output
+
+
 def test_a_file_without_the_component_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "defs.yaml"
     path.write_text("type: other.Component\n")

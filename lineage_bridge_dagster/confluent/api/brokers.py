@@ -63,6 +63,14 @@ class TopicOffsets:
         return sum(partition.end for partition in self.partitions)
 
 
+def missing_topic(servers: str, topic: str) -> TopicNotFoundError:
+    """The error of a topic that the brokers do not list."""
+    return TopicNotFoundError(
+        f"{servers} has no topic {topic} that the key may see.",
+        hint="Its name is wrong, it was deleted, or the key lacks DeveloperRead on it.",
+    )
+
+
 class BrokerAdmin(Protocol):
     """The part of confluent-kafka's `AdminClient` that is used."""
 
@@ -243,10 +251,7 @@ class TopicReader(AbstractContextManager["TopicReader"]):
     def _topic_error(self, topic: str, error: object) -> BrokerError:
         """The error of a topic that could not be described; None stands for one that is not listed."""
         if error is None or _code_of(error) in _unknown():
-            return TopicNotFoundError(
-                f"{self._servers} has no topic {topic} that the key may see.",
-                hint="It was deleted, or the key lacks DeveloperRead on it; run a discovery.",
-            )
+            return missing_topic(self._servers, topic)
         return self._error(f"topic {topic}", error)
 
     def _offsets(self, partitions: Mapping[str, list[int]]) -> dict[str, TopicOffsets | BrokerError]:
