@@ -42,7 +42,7 @@ def no_rejected_records(load: TopicLoad, facts: LoadFacts) -> CheckOutcome:
         )
     }
     if not facts.skipped and not facts.dead_letters:
-        return CheckOutcome(True, "Every record became a row.", metadata=metadata)
+        return CheckOutcome(True, "No record was left out.", metadata=metadata)
     found, steps = [], []
     if facts.dead_letters:
         found.append(f"{plural(facts.dead_letters, 'record')} went to the topic {load.dead_letter_topic}")

@@ -54,7 +54,7 @@ class LoadNumbers:
             dead_letters=before.dead_letters + totals.dead_letters,
             lag_records=status.lag_records if status else None,
             lag_seconds=round(lag_seconds(status, now_ms()), 1) if status else None,
-            outcome=("suspended" if error.suspended else "failed") if error else "loaded",
+            outcome=error.outcome if error else "loaded",
         )
         if self._clock() - self._began >= _COLLECT_SECONDS:
             self.report()

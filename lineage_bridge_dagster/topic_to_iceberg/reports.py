@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.failures import readable
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
 from lineage_bridge_dagster.topic_to_iceberg.loader import LoadStatus
@@ -55,7 +56,7 @@ class LoadError:
     def of(cls, error: Exception) -> LoadError:
         from pyspark.errors import AnalysisException
 
-        suspended = isinstance(error, SuspendedError | AnalysisException)
+        suspended = isinstance(error, SuspendedError | ConfigurationError | AnalysisException)
         told = readable(error)
         return cls(told.message, told.hint, suspended)
 

@@ -13,7 +13,7 @@ from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.brokers import missing_topic
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_readable
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.schemas.columns import columns_of, table_schema
 from lineage_bridge_dagster.schemas.comments import Comments, comments
 from lineage_bridge_dagster.schemas.errors import EvolutionError, SchemaError
@@ -26,7 +26,7 @@ from lineage_bridge_dagster.schemas.evolution import (
 )
 from lineage_bridge_dagster.schemas.new_columns import placed
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
-from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_own
+from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_layout, check_own
 from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -85,7 +85,7 @@ class TablePlan:
     @property
     def is_suspended(self) -> bool:
         """Whether a run would suspend the topic."""
-        return isinstance(self.error, SchemaError | EvolutionError | SuspendedError)
+        return isinstance(self.error, SchemaError | EvolutionError | SuspendedError | ConfigurationError)
 
 
 def statuses(loads: Sequence[TopicLoad], catalogs: Catalogs, bounds: Bounds) -> Iterator[TableStatus]:
@@ -135,7 +135,9 @@ def plans(
             schema, documented, keys = _wanted(load, connection)
             wanted = schema.as_struct()
             table = opened.table(load)
-            if table is not None:
+            if table is None:
+                check_layout(load, wanted)
+            else:
                 check_own(dict(table.properties), table.location(), load)
             current = None if table is None else table.schema().as_struct()
             if current is not None and load.type_changes == "new_column":

@@ -216,6 +216,19 @@ def test_plan_does_not_create_the_table_of_a_topic_that_the_cluster_lacks(
     assert "sales.eu -> sales.sales.eu (append): would be created" in result.output
 
 
+@pytest.mark.parametrize("setting", ['partition_by: ["days(ordered_at)"]', "sort_by: [ordered_at desc]"])
+def test_plan_names_a_column_that_a_new_table_would_lack(
+    tmp_path: Path, tables: dict[str, Any], monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    monkeypatch.setattr(
+        f"{__name__}.YAML", YAML.replace("- topic: orders", f"- topic: orders\n      {setting}")
+    )
+    result = run(tmp_path, "plan")
+    assert result.exit_code == 1
+    assert "orders -> onprem.orders (append): would be suspended" in result.output
+    assert "names ordered_at, which is not a column of its rows" in result.output
+
+
 def test_a_file_without_the_component_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "defs.yaml"
     path.write_text("type: other.Component\n")

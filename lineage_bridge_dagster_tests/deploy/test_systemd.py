@@ -61,8 +61,11 @@ def test_runs_survive_a_restart_of_the_daemon_with_their_temporary_files() -> No
     assert daemon["OOMPolicy"] == "continue"
     assert "PrivateTmp" not in daemon
     # ProtectSystem=strict makes /tmp read-only as well, where Spark's Java puts its files.
-    assert daemon["ProtectSystem"] == "strict" and daemon["ReadWritePaths"] == "/tmp"
-    assert all(_service(unit)["PrivateTmp"] == "yes" for unit in UNITS if unit.stem != "lineage-bridge-daemon")
+    assert daemon["ProtectSystem"] == "strict"
+    assert daemon["ReadWritePaths"] == "/tmp"
+    assert all(
+        _service(unit)["PrivateTmp"] == "yes" for unit in UNITS if unit.stem != "lineage-bridge-daemon"
+    )
 
 
 def test_webservers_listen_where_the_proxy_expects_who_may_change_things() -> None:

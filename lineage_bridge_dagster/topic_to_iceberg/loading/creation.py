@@ -228,6 +228,16 @@ def check_own(properties: dict[str, str], location: str, config: TopicLoad) -> N
         )
 
 
+def check_layout(config: TopicLoad, columns: Any) -> None:
+    """Refuse a partitioning or a sort order by what is not a column of the new table, Spark's or Iceberg's.
+
+    Raises:
+        ConfigurationError: a term is malformed, or names no column.
+    """
+    partitioning.parse(config.partition_by, columns, str(config.name))
+    list(_sorted_by(config, columns))
+
+
 def _partition_spec(spark: SparkSession, schema: StructType, java_schema: Any, config: TopicLoad) -> Any:
     """Iceberg's Java partition spec of a table with these columns.
 
@@ -249,17 +259,24 @@ def _sort_order(spark: SparkSession, schema: StructType, java_schema: Any, confi
     builder = classic.java_class(spark, "org.apache.iceberg.SortOrder").builderFor(java_schema)
     expressions = classic.java_class(spark, "org.apache.iceberg.expressions.Expressions")
     nulls = classic.java_class(spark, "org.apache.iceberg.NullOrder")
-    for text in config.sort_by:
-        order = _ORDER.fullmatch(text.strip())
-        is_ascending = order is None or (order["direction"] or "asc").lower() == "asc"
-        nulls_come = (order and order["nulls"]) or ("first" if is_ascending else "last")
-        terms = [order["term"] if order else text]
-        (field,) = partitioning.parse(terms, schema, str(config.name), "sort_by")
+    for text, field, is_ascending, nulls_come in _sorted_by(config, schema):
         term = getattr(expressions, "ref" if field.transform == "identity" else field.transform)
         bound = _checked(text, term, *_arguments(field))
         add = builder.asc if is_ascending else builder.desc
         _checked(text, add, bound, getattr(nulls, f"NULLS_{nulls_come.upper()}"))
     return _checked(", ".join(config.sort_by), builder.build)
+
+
+def _sorted_by(
+    config: TopicLoad, columns: Any
+) -> Iterator[tuple[str, partitioning.PartitionField, bool, str]]:
+    """Each term, its field, whether it ascends, and whether nulls come first or last."""
+    for text in config.sort_by:
+        order = _ORDER.fullmatch(text.strip())
+        is_ascending = order is None or (order["direction"] or "asc").lower() == "asc"
+        terms = [order["term"] if order else text]
+        (field,) = partitioning.parse(terms, columns, str(config.name), "sort_by")
+        yield text, field, is_ascending, (order and order["nulls"]) or ("first" if is_ascending else "last")
 
 
 def _arguments(field: partitioning.PartitionField) -> tuple[str | int, ...]:
