@@ -46,7 +46,7 @@ from lineage_bridge_dagster.impact.view_flows import view_jobs
 from lineage_bridge_dagster.impact.walk import ImpactWalk, Surroundings
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, SqlJob, TableflowTable, World
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.schemas.avro import inlined_avro
+from lineage_bridge_dagster.schemas.avro_tree import inlined_avro
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 

@@ -11,12 +11,13 @@ import json
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from google.protobuf.descriptor_pb2 import DescriptorProto
 from pyiceberg.types import IcebergType, ListType, MapType, StructType
 
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
+from lineage_bridge_dagster.schemas.avro_tree import AvroNode, avro_tree
 from lineage_bridge_dagster.schemas.columns import own_type
 from lineage_bridge_dagster.schemas.compatibility.protobuf_types import SCALAR_KIND
 from lineage_bridge_dagster.schemas.protobuf_files import all_messages, descriptors, record_message
@@ -58,9 +59,9 @@ def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
     Raises:
         SchemaError: No table can have its columns.
     """
+    kind = own_type(schema, message=record_message(schema))
     read = {AVRO: _avro_details, JSON: _json_details, PROTOBUF: _protobuf_details}.get(schema.type)
     details = read(schema) if read else {}
-    kind = own_type(schema, message=record_message(schema))
     # Each field of Protobuf has a default.
     other = SchemaField("", default=schema.type == PROTOBUF)
     found = dict(_fields(kind, "", details, other)) if isinstance(kind, StructType) else {}
@@ -171,37 +172,24 @@ def _spelled(kind: IcebergType) -> str:
 
 def _avro_details(schema: RegisteredSchema) -> dict[str, SchemaField]:
     """What an Iceberg type does not tell of Avro's fields: defaults, aliases, digits of seconds."""
-    named: dict[str, Any] = {}
     found: dict[str, SchemaField] = {}
 
-    def visit(kind: Any, path: str, depth: int) -> Mapping[str, Any]:
+    def visit(node: AvroNode, path: str) -> AvroNode:
         """Visit a type, and return the one that tells logical types."""
-        if isinstance(kind, str):
-            kind = named.get(kind, named.get(kind.rpartition(".")[2], {}))
-        if isinstance(kind, list):
-            only = [each for each in kind if each != "null"]
-            return visit(only[0], path, depth) if len(only) == 1 else {}
-        if not isinstance(kind, Mapping) or depth > MAX_DEPTH:
-            return {}
-        if "name" in kind:
-            named[str(kind["name"])] = named[str(kind["name"]).rpartition(".")[2]] = kind
-        if isinstance(kind.get("type"), list | Mapping):
-            return visit(kind["type"], path, depth + 1)
-        for part in ("items", "values"):
-            if part in kind:
-                return visit(kind[part], path, depth + 1)
-        for each in kind.get("fields", ()):
-            name = joined(path, str(each.get("name")))
-            inner = visit(each.get("type"), name, depth + 1)
-            logical = str(inner.get("logicalType", ""))
-            digits = "(3)" if logical in _MILLIS else "(6)" if "-micros" in logical else ""
-            if inner.get("type") == "fixed" and not logical:
-                digits = f"[{inner.get('size')}]"
-            aliases = frozenset(map(str, each.get("aliases", ())))
-            found[name] = SchemaField("", digits, default="default" in each, aliases=aliases)
-        return kind
+        node = node.only
+        if node.kind in ("array", "map"):
+            return visit(node.inner[0], path)
+        for each in node.fields:
+            name = joined(path, each.name)
+            inner = visit(each.type, name)
+            digits = "(3)" if inner.logical in _MILLIS else "(6)" if "-micros" in inner.logical else ""
+            if inner.kind == "fixed" and not inner.logical:
+                digits = f"[{inner.schema.get('size')}]"
+            aliases = frozenset(map(str, each.schema.get("aliases") or ()))
+            found[name] = SchemaField("", digits, default="default" in each.schema, aliases=aliases)
+        return node
 
-    visit(json.loads(schema.text), "", 0)
+    visit(avro_tree(schema.text), "")
     return found
 
 

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.impact.report import ImpactGap
 from lineage_bridge_dagster.impact.world import BACKWARD, NodeRef
 from lineage_bridge_dagster.lineage.model import EdgeType, Graph
 from lineage_bridge_dagster.lineage.nodes import SchemaNode
-from lineage_bridge_dagster.schemas.avro import inlined_avro
+from lineage_bridge_dagster.schemas.avro_tree import inlined_avro
 from lineage_bridge_dagster.schemas.compatibility import check
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 

@@ -121,6 +121,37 @@ def test_named_types_are_found_in_their_namespace() -> None:
     )
 
 
+INNER = {"type": "record", "name": "Inner", "fields": [{"name": "x", "type": "int"}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # A name may come before its type, and a namespace of null is that of the record around it.
+        (["Inner", INNER], "a: required struct<x: required int>, b: required struct<x: required int>"),
+        (
+            [{**INNER, "namespace": None}, ["null", "shop.Inner"]],
+            "a: required struct<x: required int>, b: optional struct<x: required int>",
+        ),
+        # An empty one is none, for the types within it too.
+        (
+            [{**INNER, "namespace": ""}, ["null", "Inner"]],
+            "a: required struct<x: required int>, b: optional struct<x: required int>",
+        ),
+        # Of two alternatives of one name, one has its namespace from the record.
+        (
+            ["int", [{**INNER, "name": "E"}, {**INNER, "name": "other.E"}]],
+            "a: required int, b: required struct<shop.E: optional struct<x: required int>, "
+            "other.E: optional struct<x: required int>>",
+        ),
+    ],
+)
+def test_names_are_resolved_as_apache_avro_does(fields: list[Any], expected: str) -> None:
+    named = [{"name": name, "type": kind} for name, kind in zip("ab", fields, strict=True)]
+    record = {"type": "record", "name": "R", "namespace": "shop", "fields": named}
+    assert str(avro_type(json.dumps(record))[0]).replace("0: ", "") == f"struct<{expected}>"
+
+
 def test_record_without_fields_that_is_the_whole_value_has_no_columns() -> None:
     assert [str(part) for part in avro_type('{"type": "record", "name": "E", "fields": []}')] == [
         "struct<>",
@@ -175,7 +206,10 @@ def connect_decimal(scale: int) -> dict[str, Any]:
             "Field a has the type Missing, which the schema does not define",
         ),
         ([{"name": "", "type": "int"}], "Field '' has a name that is empty"),
-        ([{"type": "int"}], "The schema is not an Avro schema"),
+        ([{"name": "a", "type": {"type": "fixed", "name": "F"}}], "Field a is a fixed without a valid size"),
+        ([{"name": "a", "type": {"type": "array"}}], "Field a is a schema without items"),
+        ([{"name": "a"}], "Field a has no type"),
+        ([{"type": "int"}], "The schema has a field without a name"),
     ],
 )
 def test_error_names_the_field(fields: Any, message: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.schemas.avro import avro_type, inlined_avro
+from lineage_bridge_dagster.schemas.avro import avro_type
+from lineage_bridge_dagster.schemas.avro_tree import inlined_avro
 from lineage_bridge_dagster.schemas.errors import SchemaError
 
 

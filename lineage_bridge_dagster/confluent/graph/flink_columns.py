@@ -94,7 +94,7 @@ _log = logging.getLogger(__name__)
 MAX_TREE_NODES = 4_000_000
 
 #: Increment when the rules for deriving columns change, to discard cached results.
-_RULES = 6
+_RULES = 7
 
 #: Kinds of statement that define nothing which another statement's columns may depend on.
 _PLAIN = frozenset({"INSERT", "SELECT", "STATEMENT SET"})

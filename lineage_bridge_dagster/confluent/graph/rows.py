@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
@@ -65,6 +66,7 @@ def envelope(fields: Iterable[RowField]) -> tuple[RowField, ...]:
     return tuple(RowField(name, of, "") for name, of in after.parts)
 
 
+@lru_cache(maxsize=256)
 def spelled(kind: str, nullable: bool) -> str:
     """A type as `RowField.spelled` has it."""
     return _LOGICAL.get(kind, kind) + ("?" if nullable else "")

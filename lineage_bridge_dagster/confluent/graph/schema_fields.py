@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph import protobuf_text
 from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type, nested
+from lineage_bridge_dagster.schemas.avro_tree import PRIMITIVE_KINDS, TOO_DEEP, AvroNode, avro_tree
 
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
@@ -34,18 +35,6 @@ Field = dict[str, str]
 _MAX_DEPTH = 12
 
 
-@cache
-def _logical_bases() -> Mapping[str, set[str]]:
-    """Avro's logical types, and the types that they may annotate."""
-    # Loading a project reads no schema, and must not import PyIceberg.
-    from lineage_bridge_dagster.schemas.avro import LOGICAL
-
-    bases = {"decimal": {"bytes", "fixed"}}
-    for base, name in LOGICAL:
-        bases.setdefault(name, set()).add(base)
-    return bases
-
-
 def fields_of(schema: Schema) -> list[Field]:
     """Return the top-level fields as `[{name, type}]`; empty if the text is not a record or malformed."""
     kind = schema.schema_type.upper()
@@ -55,7 +44,10 @@ def fields_of(schema: Schema) -> list[Field]:
     if kind == "JSON":
         found = json_fields(schema.text).properties
         return [{"name": each.name, "type": json_type(each.node, each.schemas)} for each in found]
-    return _avro_fields(document_of(schema.text)) if kind == "AVRO" else []
+    if kind == "AVRO":
+        fields = _avro_record(schema).fields
+        return [{"name": name, "type": node.plain or avro_word(node)} for name, node, _ in fields if name]
+    return []
 
 
 def exceeds_limits(schema: Schema) -> bool:
@@ -63,15 +55,7 @@ def exceeds_limits(schema: Schema) -> bool:
     kind = schema.schema_type.upper()
     if kind == "JSON":
         return json_fields(schema.text).exceeds_limits
-    if kind != "AVRO" or document_of(schema.text) is not None:
-        return False
-    try:
-        json.loads(schema.text)
-    except RecursionError:
-        return True
-    except ValueError:
-        pass
-    return False
+    return kind == "AVRO" and avro_tree(schema.text).problem == TOO_DEEP
 
 
 def record_names(schema: Schema) -> tuple[str, ...]:
@@ -83,14 +67,12 @@ def record_names(schema: Schema) -> tuple[str, ...]:
     kind = schema.schema_type.upper()
     if kind == "PROTOBUF":
         return tuple(message.full_name for message in protobuf_text.parsed(schema.text).all())
-    document = document_of(schema.text)
-    if not isinstance(document, dict):
-        return ()
     if kind == "JSON":
-        return (str(document["title"]),) if document.get("title") else ()
-    name, namespace = str(document.get("name") or ""), str(document.get("namespace") or "")
-    full = name if "." in name or not namespace else f"{namespace}.{name}"
-    return (full,) if full else ()
+        document = document_of(schema.text)
+        title = document.get("title") if isinstance(document, dict) else None
+        return (str(title),) if title else ()
+    root = avro_tree(schema.text)
+    return (root.name,) if root.kind and root.name else ()
 
 
 def record_name(schema: Schema) -> str:
@@ -108,72 +90,49 @@ def message_of(schema: Schema) -> protobuf_text.Message | None:
 
 @lru_cache(maxsize=16)
 def document_of(text: str) -> Any:
-    """Parse an Avro or JSON Schema, of which several facts are read in turn; None if it is not JSON."""
+    """Parse a JSON Schema, of which several facts are read in turn; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def record_of(document: Any) -> Mapping[str, Any] | None:
-    """Return the record of an Avro schema: the schema itself, or the only record of a top-level union."""
-    if isinstance(document, list):
-        records = [
-            member for member in document if isinstance(member, dict) and member.get("type") == "record"
-        ]
-        document = records[0] if len(records) == 1 else None
-    return document if isinstance(document, dict) else None
+def _avro_record(schema: Schema) -> AvroNode:
+    """The record of an Avro schema: the schema itself, or the only record of a top-level union."""
+    root = avro_tree(schema.text).resolved
+    records = [each for each in root.inner if each.kind == "record"] if root.kind == "union" else ()
+    return records[0] if len(records) == 1 else root
 
 
-def _avro_fields(document: Any) -> list[Field]:
-    fields = (record_of(document) or {}).get("fields")
-    return [
-        {"name": str(field["name"]), "type": avro_type(field.get("type"))}
-        for field in (fields if isinstance(fields, list) else [])
-        if isinstance(field, dict) and field.get("name") is not None
-    ]
+def avro_word(node: AvroNode, depth: int = 0) -> str:
+    """Spell an Avro type: `string`, `decimal(10,2)`, `array<long>`; a nullable type as its other member.
 
-
-def avro_type(value: Any, depth: int = 0) -> str:
-    """Spell an Avro type: `string`, `decimal(10,2)`, `array<long>`; a nullable type as its other member."""
+    A type is spelled in full where it is defined, and is a name where it is used again. A logical type that
+    Avro does not define is worth its name.
+    """
+    if node.plain:
+        return node.plain
     if depth > _MAX_DEPTH:
         return "..."
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        members = [
-            member if isinstance(member, str) else avro_type(member, depth + 1)
-            for member in value
-            if member != "null"
-        ]
+    kind = node.kind
+    if kind == "union":
+        members = [avro_word(each, depth + 1) for each in node.present]
         return members[0] if len(members) == 1 else f"union<{','.join(members)}>"
-    if not isinstance(value, dict):
-        return "unknown"
-    logical, kind = value.get("logicalType"), value.get("type")
-    # Avro ignores a logical type that does not belong to its type; an unknown one is worth its name.
-    if logical and (not isinstance(kind, str) or kind in _logical_bases().get(str(logical), {kind})):
-        if logical == "decimal":
-            return f"decimal({value.get('precision', '?')},{value.get('scale', 0)})"
-        return str(logical)
-    if kind == "array":
-        return f"array<{avro_type(value.get('items'), depth + 1)}>"
-    if kind == "map":
-        return f"map<string,{avro_type(value.get('values'), depth + 1)}>"
-    if kind == "record":
-        inner = _avro_record(value, depth)
-        return f"record<{inner}>" if inner else "record"
-    if isinstance(kind, dict | list):
-        return avro_type(kind, depth + 1)
-    return str(kind or "unknown")
-
-
-def _avro_record(value: Mapping[str, Any], depth: int) -> str:
-    fields = value.get("fields")
-    return ",".join(
-        f"{field.get('name')}:{avro_type(field.get('type'), depth + 1)}"
-        for field in (fields if isinstance(fields, list) else [])
-        if isinstance(field, dict)
-    )
+    if not kind:
+        if node.name:
+            return str(node.schema if isinstance(node.schema, str) else node.schema["type"])
+        return avro_word(node.target, depth + 1) if node.target else "unknown"
+    if node.decimal:
+        return "decimal({},{})".format(*node.decimal)
+    if node.logical:
+        return node.logical
+    if kind in ("array", "map"):
+        inner = avro_word(node.inner[0], depth + 1)
+        return f"array<{inner}>" if kind == "array" else f"map<string,{inner}>"
+    if node.fields:
+        inner = ",".join(f"{e.name}:{avro_word(e.type, depth + 1)}" for e in node.fields if e.name)
+        return f"record<{inner}>"
+    return kind
 
 
 #: Maximum columns of one schema; generated schemas have thousands of fields.
@@ -190,7 +149,7 @@ def columns_of(schema: Schema) -> list[Column]:
     """
     kind = schema.schema_type.upper()
     if kind == "AVRO":
-        found = _avro_columns(record_of(document_of(schema.text)), "", {}, 0)
+        found = _avro_columns(_avro_record(schema), "", 0)
     elif kind == "JSON":
         found = _json_columns(schema)
     else:
@@ -205,39 +164,24 @@ def _column(name: str, kind: str, comment: object) -> Column:
     return column
 
 
-def _avro_columns(record: Any, prefix: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
-    """The columns of a record. `named` holds the types declared so far, which later fields may refer to."""
-    if not isinstance(record, dict) or depth > _MAX_NESTING:
-        return
-    if record.get("name"):
-        named[str(record["name"]).rsplit(".", 1)[-1]] = record
-    fields = record.get("fields")
-    for field in fields if isinstance(fields, list) else []:
-        if isinstance(field, dict) and field.get("name") is not None:
-            name = f"{prefix}{field['name']}"
-            yield _column(name, avro_type(field.get("type")), field.get("doc"))
-            yield from _avro_inner(field.get("type"), name, named, depth + 1)
+def _avro_columns(record: AvroNode, prefix: str, depth: int) -> Iterator[Column]:
+    """The columns of a record."""
+    for field, node, schema in record.fields if depth <= _MAX_NESTING else ():
+        if field:
+            name = f"{prefix}{field}"
+            yield _column(name, node.plain or avro_word(node), schema.get("doc"))
+            # A union of several types has no single set of fields.
+            if not node.plain and (inner := node.only).kind not in PRIMITIVE_KINDS:
+                yield from _avro_inner(inner, name, depth + 1)
 
 
-def _avro_inner(kind: Any, name: str, named: dict[str, Any], depth: int) -> Iterator[Column]:
-    """The columns nested in a field's type: its record's, within any unions, lists and maps."""
-    if isinstance(kind, list):
-        members = [member for member in kind if member != "null"]
-        # A union of several types has no single set of fields.
-        kind = members[0] if len(members) == 1 else None
-    if isinstance(kind, str):
-        kind = named.get(kind.rsplit(".", 1)[-1])
-    if not isinstance(kind, dict) or depth > _MAX_NESTING:
-        return
-    match kind.get("type"):
-        case "record":
-            yield from _avro_columns(kind, f"{name}.", named, depth)
-        case "array":
-            yield from _avro_inner(kind.get("items"), f"{name}.element", named, depth + 1)
-        case "map":
-            yield from _avro_inner(kind.get("values"), f"{name}.value", named, depth + 1)
-        case dict() | list() as inner:
-            yield from _avro_inner(inner, name, named, depth + 1)
+def _avro_inner(node: AvroNode, name: str, depth: int) -> Iterator[Column]:
+    """The columns nested in a field's type: its record's, within any lists and maps."""
+    if depth <= _MAX_NESTING and node.kind in ("array", "map"):
+        part = "element" if node.kind == "array" else "value"
+        yield from _avro_inner(node.inner[0].only, f"{name}.{part}", depth + 1)
+    else:
+        yield from _avro_columns(node, f"{name}.", depth)
 
 
 def _json_columns(schema: Schema) -> Iterator[Column]:

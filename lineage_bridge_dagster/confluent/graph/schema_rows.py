@@ -9,8 +9,7 @@ underscores where two have one name; one in JSON Schema is a row of `connect_uni
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
@@ -24,8 +23,9 @@ from lineage_bridge_dagster.confluent.graph.rows import (
     row_type,
     spelled,
 )
-from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type, document_of, record_name
+from lineage_bridge_dagster.confluent.graph.schema_fields import avro_word, document_of, record_name
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.schemas.avro_tree import PRIMITIVE_KINDS, AvroNode, avro_tree, avro_trees
 from lineage_bridge_dagster.sql.columns.types import SCALAR, SqlType, array_of
 
 Lookup = Callable[[str], Schema | None]
@@ -42,7 +42,8 @@ def row_of(schema: Schema, lookup: Lookup) -> Row | None:
     try:
         match schema.schema_type.upper():
             case "AVRO":
-                return _Avro(schema, [document_of(one.text) for _, one in others]).read()
+                trees = avro_trees([*(one.text for _, one in others), schema.text]) if others else ()
+                return _AvroRow().read(trees[-1] if trees else avro_tree(schema.text))
             case "JSON":
                 return _json(schema, [(name, one.text) for name, one in others])
             case "PROTOBUF":
@@ -66,174 +67,93 @@ def referenced(schema: Schema, lookup: Lookup) -> Iterator[tuple[str, Schema]]:
             waiting.extend(found.references)
 
 
-class _Avro:
-    def __init__(self, schema: Schema, referenced: Iterable[Any]) -> None:
-        self._document = document_of(schema.text)
-        self._referenced = tuple(referenced)
-        self._full_name = record_name(schema)
-        self._types: dict[int, SqlType | None] = {}
-        self._rows: dict[int, tuple[RowField, ...]] = {}
+class _AvroRow:
+    """The row of one schema; a type has the same fields wherever it is used."""
 
-    def read(self) -> Row | None:
-        members = self._members(self._document)
-        if not members:
-            return None
-        if len(members) > 1:
+    def __init__(self) -> None:
+        self._types: dict[AvroNode, SqlType | None] = {}
+        self._rows: dict[AvroNode, tuple[RowField, ...]] = {}
+
+    def read(self, root: AvroNode) -> Row | None:
+        """The row of a schema; None if it tells no columns."""
+        root = root.resolved
+        members = root.present if root.kind == "union" else [root]
+        if len(members) != 1:
             fields = self._union(members)
-            return Row(fields, type=row_type(fields))
-        only = self._resolved(members[0])
-        nullable = isinstance(self._document, list) and len(self._document) > 1
-        full = self._full_name
+            return Row(fields, type=row_type(fields)) if members else None
+        only = members[0].only
         fields, kind = self._fields(only), self._type(only)
         if not fields and (kind is None or kind.kind == "ROW"):
             return None
+        after = next((each.type.only for each in only.fields if each.name == AFTER), None)
         return Row(
             fields,
-            self._after(only),
+            # Their types are told in words, to compare the key's with.
+            self._fields(after) if envelope(fields) and after is not None else (),
             kind,
-            lambda: spelled(avro_type(only), nullable),
-            full.rpartition(".")[2],
-            full,
-            by_flink=full.startswith("org.apache.flink.avro.generated.record"),
+            lambda: spelled(avro_word(only), root.nullable),
+            only.label if only.name else "",
+            only.name,
+            by_flink=only.name.startswith("org.apache.flink.avro.generated.record"),
         )
 
-    @cached_property
-    def _named(self) -> dict[str, Any]:
-        """The named types in the documents, under their simple and their full names."""
-        named: dict[str, Any] = {}
-        for document in (*self._referenced, self._document):
-            waiting = [(document, "")]
-            while waiting:
-                kind, namespace = waiting.pop()
-                if isinstance(kind, list):
-                    waiting.extend((each, namespace) for each in kind)
-                elif isinstance(kind, dict):
-                    name = str(kind.get("name") or "")
-                    namespace = name.rpartition(".")[0] or str(kind.get("namespace") or namespace)
-                    if name and kind.get("type") in ("record", "error", "enum", "fixed"):
-                        simple = name.rpartition(".")[2]
-                        named.setdefault(simple, kind)
-                        named[f"{namespace}.{simple}"] = kind
-                    inner = [kind.get("type"), kind.get("items"), kind.get("values")]
-                    inner += [field.get("type") for field in _field_list(kind)]
-                    waiting.extend((each, namespace) for each in inner if isinstance(each, list | dict))
-        return named
-
-    def _resolved(self, kind: Any) -> Any:
-        """What a name stands for; `{"type": {...}}` and a union of one type and null as that type."""
-        for _ in range(10):
-            if isinstance(kind, str):
-                if kind in _PRIMITIVES:
-                    return kind
-                return self._named.get(kind, self._named.get(kind.rpartition(".")[2], kind))
-            if isinstance(kind, list) and len(members := self._members(kind)) == 1:
-                kind = members[0]
-            elif isinstance(kind, dict) and isinstance(kind.get("type"), list | dict):
-                kind = kind["type"]
-            else:
-                break
-        return kind
-
-    def _members(self, kind: Any) -> list[Any]:
-        """The types of a union, without null; of any other, itself."""
-        if isinstance(kind, list):
-            return [each for each in kind if each != "null"]
-        return [kind] if isinstance(kind, str | dict) and kind else []
-
-    def _union(self, members: list[Any]) -> tuple[RowField, ...]:
-        resolved = [self._resolved(member) for member in members]
-        names = [_names_of(member) for member in resolved]
-        count = Counter(simple for simple, _ in names)
+    def _union(self, members: Sequence[AvroNode]) -> tuple[RowField, ...]:
+        resolved = [member.resolved for member in members]
+        count = Counter(member.label for member in resolved)
         return tuple(
             RowField(
-                simple if count[simple] == 1 else full.replace(".", "_"),
-                self._type(member),
-                spelled(avro_type(member), True),
-                full if count[simple] == 1 else "",
+                each.label if count[each.label] == 1 else (each.name or each.kind).replace(".", "_"),
+                self._type(each),
+                spelled(avro_word(each), True),
+                (each.name or each.kind) if count[each.label] == 1 else "",
             )
-            for member, (simple, full) in zip(resolved, names, strict=True)
+            for each in resolved
         )
 
-    def _fields(self, record: Any) -> tuple[RowField, ...]:
-        if not isinstance(record, dict) or record.get("type") not in ("record", "error"):
-            return ()
-        if id(record) not in self._rows:
-            self._rows[id(record)] = self._new_fields(record)
-        return self._rows[id(record)]
+    def _fields(self, record: AvroNode) -> tuple[RowField, ...]:
+        if record not in self._rows:
+            self._rows[record] = tuple(
+                RowField(
+                    name,
+                    SCALAR if node.plain else self._type(node),
+                    spelled(node.plain or avro_word(node), node.nullable),
+                )
+                for name, node, _ in record.fields
+                if name
+            )
+        return self._rows[record]
 
-    def _new_fields(self, record: Any) -> tuple[RowField, ...]:
-        return tuple(
-            self._field(str(field["name"]), field.get("type"))
-            for field in _field_list(record)
-            if field.get("name") is not None
-        )
-
-    def _field(self, name: str, kind: Any) -> RowField:
-        nullable = isinstance(kind, list) and "null" in kind
-        # Most fields are of a primitive type that may be null.
-        only = kind[kind[0] == "null"] if nullable and len(kind) == 2 else kind
-        if isinstance(only, str) and only in _PRIMITIVES:
-            return RowField(name, SCALAR, spelled(only, nullable))
-        return RowField(name, self._type(kind), spelled(avro_type(kind), nullable))
-
-    def _after(self, record: Any) -> tuple[RowField, ...]:
-        """The fields of an envelope's `after`, with their types in words, to compare the key's with."""
-        if not envelope(self._fields(record)):
-            return ()
-        after = next(field for field in _field_list(record) if field.get("name") == AFTER)
-        return self._fields(self._resolved(after.get("type")))
-
-    def _type(self, kind: Any) -> SqlType | None:
+    def _type(self, node: AvroNode) -> SqlType | None:
         """A type; a record that contains itself is unknown there."""
-        kind = self._resolved(kind)
-        if isinstance(kind, str):
-            return SCALAR if kind in _PRIMITIVES or kind in ("enum", "fixed") else None
-        if id(kind) not in self._types:
-            self._types[id(kind)] = None
-            self._types[id(kind)] = self._new_type(kind)
-        return self._types[id(kind)]
+        node = node.only
+        if node.kind in _SCALARS:
+            return SCALAR
+        if node not in self._types:
+            self._types[node] = None
+            self._types[node] = self._nested(node)
+        return self._types[node]
 
-    def _new_type(self, kind: Any) -> SqlType | None:
-        if isinstance(kind, list):
-            return row_type(self._union(self._members(kind)))
-        match kind.get("type") if isinstance(kind, dict) else None:
-            case "record" | "error":
-                return row_type(self._fields(kind))
+    def _nested(self, node: AvroNode) -> SqlType | None:
+        match node.kind:
+            case "record":
+                return row_type(self._fields(node))
+            case "union":
+                return row_type(self._union(node.present)) if node.present else SCALAR
+            case "map":
+                return SqlType("MAP", (("KEY", SCALAR), ("VALUE", self._type(node.inner[0]))))
             case "array":
-                element = self._type(kind.get("items"))
-                entry = self._resolved(kind.get("items"))
-                is_map = isinstance(entry, dict) and (
-                    entry.get("connect.internal.type") == "MapEntry" or entry.get("name") == "MapEntry"
+                element, entry = self._type(node.inner[0]), node.inner[0].resolved
+                is_map = entry.label == "MapEntry" or (
+                    entry.kind == "record" and entry.schema.get("connect.internal.type") == "MapEntry"
                 )
                 if is_map and element is not None and len(element.parts) == 2:
-                    parts = [of for _, of in element.parts]
-                    return SqlType("MAP", (("KEY", parts[0]), ("VALUE", parts[1])))
+                    (_, key), (_, value) = element.parts
+                    return SqlType("MAP", (("KEY", key), ("VALUE", value)))
                 return array_of(element)
-            case "map":
-                return SqlType("MAP", (("KEY", SCALAR), ("VALUE", self._type(kind.get("values")))))
-            case str():
-                return SCALAR
         return None
 
 
-#: No named type has the name of one of these.
-_PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-
-
-def _field_list(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    fields = record.get("fields")
-    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
-
-
-def _names_of(member: Any) -> tuple[str, str]:
-    """The simple and the full name of a union's member; that of a type without one is its type."""
-    if not isinstance(member, dict):
-        simple = str(member).rpartition(".")[2]
-        return simple, str(member)
-    name = str(member.get("name") or member.get("type"))
-    namespace = str(member.get("namespace") or "")
-    simple = name.rpartition(".")[2]
-    return simple, name if "." in name or not namespace else f"{namespace}.{simple}"
+_SCALARS = PRIMITIVE_KINDS | {"enum", "fixed"}
 
 
 def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lineage_bridge_dagster.schemas.avro_tree import AvroNode
 from lineage_bridge_dagster.schemas.compatibility.avro_resolution import avro_violations
-from lineage_bridge_dagster.schemas.compatibility.avro_schema import AvroSchema, parse_avro
+from lineage_bridge_dagster.schemas.compatibility.avro_rules import parse_avro
 from lineage_bridge_dagster.schemas.compatibility.json_diff import json_violations
 from lineage_bridge_dagster.schemas.compatibility.json_shapes import json_shape
 from lineage_bridge_dagster.schemas.compatibility.protobuf_diff import protobuf_violations
@@ -128,5 +129,5 @@ def _validate(schema: RegisteredSchema) -> None:
             raise InvalidSchema(error.message) from error
 
 
-def _avro(schema: RegisteredSchema) -> AvroSchema:
+def _avro(schema: RegisteredSchema) -> AvroNode:
     return parse_avro(schema.text, [text for _, text in schema.references], validate_defaults=False)

@@ -110,9 +110,8 @@ def _exact(schema: str) -> dict[str, str]:
 
     To read a schema as another one costs time, so this is for schemas with such arrays.
     """
-    written = json.loads(schema)
-    read = with_optional_doubles(written)
-    return {} if read == written else {"avroSchema": json.dumps(read)}
+    read = with_optional_doubles(schema)
+    return {} if read == schema else {"avroSchema": read}
 
 
 def _with_end(schema: str) -> str:

@@ -48,6 +48,20 @@ def test_nested_avro_fields_follow_their_record_with_doc_strings() -> None:
     ]
 
 
+def test_a_name_is_that_of_its_namespace_in_every_form_of_its_use() -> None:
+    a, b = ({"type": "record", "name": f"{of}.T", "fields": [{"name": of, "type": "int"}]} for of in "ab")
+    kinds = [a, b, "a.T", {"type": "b.T"}, {"type": "array", "items": {"type": "a.T"}}, "T"]
+    fields = [{"name": f"f{number}", "type": kind} for number, kind in enumerate(kinds)]
+    found = columns({"type": "record", "name": "R", "fields": fields})
+    assert [name for name, _, _ in found if "." in name] == ["f0.a", "f1.b", "f2.a", "f3.b", "f4.element.a"]
+
+
+def test_an_error_is_a_record_and_a_type_may_be_wrapped() -> None:
+    error = {"type": "error", "name": "E", "fields": [{"name": "code", "type": "int"}]}
+    record = {"type": {"type": "record", "name": "R", "fields": [{"name": "e", "type": {"type": error}}]}}
+    assert columns(record) == [("e", "record<code:int>", ""), ("e.code", "int", "")]
+
+
 def test_recursive_record_terminates() -> None:
     node = {
         "type": "record",

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from lineage_bridge_dagster.confluent.graph.schema_fields import avro_type
+from lineage_bridge_dagster.confluent.graph.schema_fields import avro_word
 from lineage_bridge_dagster.confluent.graph.type_mapping import Match, compare, compare_columns, glue_types
 from lineage_bridge_dagster.lineage.nodes import Field
+from lineage_bridge_dagster.schemas.avro_tree import avro_tree
 
 #: The appendix on Avro of Iceberg's specification, in the spelling of Iceberg's catalog for Glue; and what
 #: Spark's writer has instead of a time, a `uuid` and a `fixed`.
@@ -46,10 +49,12 @@ def test_types_are_those_of_the_documentation() -> None:
         ({"type": "string", "logicalType": "decimal", "precision": 4}, "string"),
         ({"type": "fixed", "name": "U", "size": 16, "logicalType": "uuid"}, "binary"),
         ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}, "decimal(4,2)"),
+        ({"type": "bytes", "logicalType": "decimal", "scale": 2}, "binary"),
+        ({"type": "fixed", "name": "D", "size": 4, "logicalType": "decimal", "precision": 10}, "binary"),
     ],
 )
 def test_logical_type_counts_where_it_belongs(schema: dict[str, object], glue: str) -> None:
-    assert compare(avro_type(schema), glue) is Match.SAME
+    assert compare(avro_word(avro_tree(json.dumps(schema))), glue) is Match.SAME
 
 
 @pytest.mark.parametrize(

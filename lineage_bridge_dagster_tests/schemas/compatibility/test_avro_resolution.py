@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage_bridge_dagster.schemas.compatibility.avro_resolution import AMBIGUOUS_FIELD, avro_violations
-from lineage_bridge_dagster.schemas.compatibility.avro_schema import parse_avro
+from lineage_bridge_dagster.schemas.compatibility.avro_rules import parse_avro
 from lineage_bridge_dagster.schemas.compatibility.violation import InvalidSchema
 
 CASES = [
@@ -70,6 +70,6 @@ def test_names_come_from_references_and_old_defaults_are_not_validated() -> None
     text = record({"name": "a", "type": "com.acme.Address"}, {"name": "b", "type": "string", "default": None})
     with pytest.raises(InvalidSchema, match="default of field b"):
         parse_avro(text, [address])
-    with pytest.raises(InvalidSchema, match=r"uses com\.acme\.Address"):
+    with pytest.raises(InvalidSchema, match=r"has the type com\.acme\.Address"):
         parse_avro(text, validate_defaults=False)
-    assert parse_avro(text, [address], validate_defaults=False).fields["a"].type.kind == "record"
+    assert parse_avro(text, [address], validate_defaults=False).fields[0].type.resolved.kind == "record"
