@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -16,6 +17,8 @@ from lineage_bridge_dagster.config.env_file import load_env_file
 from lineage_bridge_dagster.config.prefix import LOG_LEVEL, PREFIX
 from lineage_bridge_dagster.errors import LineageBridgeError
 
+#: Errors of a disk without room, of a quota, and of a file that may not grow.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -68,6 +71,11 @@ class ReadableCommand(click.Command):
         except BrokenPipeError:
             # The reader closed the pipe (`| head`), so an error message has no reader either.
             sys.stderr.close()
+            ctx.exit(EXIT_FAILED)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            err.print(f"Error: The output cannot be written: {error.strerror}.", style="red", markup=False)
             ctx.exit(EXIT_FAILED)
 
 

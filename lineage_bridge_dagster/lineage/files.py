@@ -105,7 +105,8 @@ def read_text(path: Path, hint: str = "Give a file that exists and that you may 
         ConfigurationError: It cannot be read.
     """
     try:
-        return text_of(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes(), str(path))
+        is_stdin = str(path) == "-" and sys.stdin is not None
+        return text_of(sys.stdin.buffer.read() if is_stdin else path.read_bytes(), str(path))
     except OSError as error:
         raise ConfigurationError(f"{path} cannot be read: {error.strerror or error}.", hint=hint) from error
 

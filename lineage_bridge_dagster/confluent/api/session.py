@@ -6,6 +6,7 @@ are never followed.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import threading
@@ -37,7 +38,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
 )
 from lineage_bridge_dagster.confluent.api.http_errors import error_of_response, error_of_transport
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
-from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 
 TOO_MANY_REQUESTS = 429
 
@@ -125,7 +126,22 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         self._requests: Counter[str] = Counter()
         self._counts = current_counts()
         self._in_flight = threading.BoundedSemaphore(settings.max_concurrency)
-        self._client = httpx.Client(
+        try:
+            self._client = self._opened(transport)
+        except (ValueError, httpx.InvalidURL):
+            # Its text may show the password.
+            raise ConfigurationError(
+                "The proxy that the environment names has no address that can be used.",
+                hint="Correct HTTPS_PROXY, HTTP_PROXY or ALL_PROXY, as in HTTPS_PROXY=http://proxy:3128.",
+            ) from None
+        # A request that waits for its next attempt occupies a thread, but no slot in flight.
+        self._pool = ThreadPoolExecutor(
+            max_workers=2 * settings.max_concurrency, thread_name_prefix="confluent"
+        )
+
+    def _opened(self, transport: httpx.BaseTransport | None) -> httpx.Client:
+        settings = self.settings
+        return httpx.Client(
             transport=transport,
             timeout=httpx.Timeout(settings.timeout_seconds, connect=min(10.0, settings.timeout_seconds)),
             follow_redirects=False,
@@ -135,10 +151,6 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
             ),
             # A proxy from the environment cannot reach this machine's loopback.
             trust_env=not is_loopback(self.base.host),
-        )
-        # A request that waits for its next attempt occupies a thread, but no slot in flight.
-        self._pool = ThreadPoolExecutor(
-            max_workers=2 * settings.max_concurrency, thread_name_prefix="confluent"
         )
 
     def __exit__(self, *_: object) -> None:
@@ -270,7 +282,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         except _Transient as last:
             raise last.error from last.error.__cause__
         try:
-            return response.json()
+            found = response.json()
         except (ValueError, RecursionError) as error:
             content_type = response.headers.get("Content-Type", "content without a type")
             server = f"a {PLANE_NAMES[access.plane]}" if access.self_managed else "Confluent"
@@ -278,6 +290,10 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
                 f"{access.name}: {url.path} did not return JSON but {content_type}.",
                 hint=f"Check that {url.host} is {server}, not a proxy or a login page.",
             ) from error
+        if b"\\ud" in response.content.lower():
+            # JSON can escape half of a character, which nothing that follows could write.
+            return json.loads(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
+        return found
 
     def _send_once(
         self,

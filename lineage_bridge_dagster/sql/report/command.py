@@ -58,22 +58,28 @@ def print_records(file: IO[bytes], dialect: str, catalog: str, database: str, co
 
 def print_report(text: str, dialect: str, catalog: str, database: str, columns: bool) -> bool:
     """Print a report on a text. Returns whether all of it could be parsed."""
-    console = Console(highlight=False, soft_wrap=True)
     if dialect == "ksql":
         ksql_text = ksql.parse_text(text)
         (flow,) = ksql.topic_flows([ksql_text])
         found = ksql_columns(ksql_text) if columns else None
-        for line in ksql_report(ksql_text, flow, found):
-            console.print(line)
+        _show(ksql_report(ksql_text, flow, found))
         return ksql_text.lineage.error is None
     with FlinkSqlParser() as parser:
         (parsed,) = parser.parse_trees([text])
     parsed = replace(parsed, catalog=catalog, database=database)
     derived = derive_columns([parsed], outputs=True)[0] if columns else None
     (expansion,) = expand_views([parsed])
-    for line in flink_report(resolved_lineage(parsed), expansion, derived):
-        console.print(line)
+    _show(flink_report(resolved_lineage(parsed), expansion, derived))
     return parsed.lineage.error is None
+
+
+def _show(lines: Iterable[Text]) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        with console.capture() as shown:
+            console.print(line)
+        # Writes any character, whatever the locale.
+        click.echo(shown.get(), nl=False)
 
 
 def _print(records: Iterator[Mapping[str, Any]]) -> None:

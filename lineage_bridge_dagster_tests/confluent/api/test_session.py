@@ -20,6 +20,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unreachable,
 )
 from lineage_bridge_dagster.confluent.api.session import MAX_TOTAL_WAIT, MAX_WAIT, ConfluentSession, join_path
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster_tests.confluent.fake import (
     FakeConfluent,
     Responder,
@@ -167,3 +168,16 @@ def test_request_count_is_thread_safe(fake: FakeConfluent, session: ConfluentSes
 def test_join_path_keeps_percent_encoding() -> None:
     url = join_path(httpx.URL("https://h.confluent.cloud/base"), "/subjects/%3A.ctx%3Aa%2Fb")
     assert str(url) == "https://h.confluent.cloud/base/subjects/%3A.ctx%3Aa%2Fb"
+
+
+def test_half_of_a_character_is_replaced(fake: FakeConfluent, session: ConfluentSession) -> None:
+    answer = r'{"a": "\uD800", "b": "\ud83d\ude00", "c": "\u00fc"}'
+    fake.routes[PATH] = lambda _: httpx.Response(200, content=answer)
+    assert get(session) == {"a": "?", "b": "😀", "c": "ü"}
+
+
+def test_a_proxy_without_a_usable_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "junk://user:hunter2@proxy")
+    with pytest.raises(ConfigurationError, match="HTTPS_PROXY") as raised:
+        ConfluentSession(settings())
+    assert "hunter2" not in str(raised.value)
