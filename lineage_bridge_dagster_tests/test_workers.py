@@ -7,7 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from lineage_bridge_dagster_tests.workers import LONGEST, LongestFirst
+
+pytest_plugins = ["pytester"]
 
 TESTS = [
     *(f"a/test_many.py::test_{number}" for number in range(9)),
@@ -66,3 +70,32 @@ def test_groups_that_come_first_exist() -> None:
     texts = [path.read_text() for path in Path(__file__).parent.rglob("*.py")]
     unknown = [group for group in LONGEST if not any(f'xdist_group("{group}")' in text for text in texts)]
     assert unknown == []
+
+
+def test_what_a_busy_group_shares_ends_with_its_last_test(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("""
+import pytest
+
+pytest_plugins = ["lineage_bridge_dagster_tests.workers"]
+running = []
+
+@pytest.fixture(scope="session")
+def process():
+    running.append("process")
+    yield
+    running.clear()
+""")
+    pytester.makepyfile("""
+import pytest
+from conftest import running
+
+@pytest.mark.xdist_group("stack")
+@pytest.mark.parametrize("number", range(2))
+def test_of_the_group(process, number):
+    assert running
+
+def test_of_another():
+    assert not running
+""")
+    result = pytester.runpytest_subprocess("-n", "1", "--dist", "loadgroup", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=3)

@@ -6,19 +6,22 @@ longest groups have few tests, and a module's fixtures would be made in each wor
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
-#: Groups that take minutes. `stack` is the last, because its processes run until its worker ends. Its tests
-#: mostly wait, beside the modules that the other workers then run.
+#: Groups that take minutes. The tests of the last mostly wait, beside the modules that the other workers then
+#: run.
 LONGEST = (
     *("topics", "spark", "connect", "cluster", "local_stack", "rest", "benchmark", "wheel", "flink", "push"),
     "production",
     "stack",
 )
+#: Groups whose processes evaluate sensors and commit to tables for as long as they run.
+BUSY = ("production", "stack")
 
 
 class LongestFirst(LoadGroupScheduling):
@@ -38,3 +41,12 @@ class LongestFirst(LoadGroupScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst | None:
     return LongestFirst(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """End the processes of a busy group with its last test, not with the worker minutes later."""
+    yield
+    group = item.nodeid.rpartition("@")[2]
+    if group in BUSY and nextitem is not None and not nextitem.nodeid.endswith(f"@{group}"):
+        item.session._setupstate.teardown_exact(None)

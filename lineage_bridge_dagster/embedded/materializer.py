@@ -33,7 +33,7 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.embedded.iceberg_sinks import IcebergSinks
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.names import INTERNAL_PATH, TABLEFLOW, server_of
-from lineage_bridge_dagster.embedded.tableflow_service import INTERVAL, TableflowService
+from lineage_bridge_dagster.embedded.tableflow_service import TableflowService
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.settings import Settings
@@ -157,7 +157,7 @@ def _catalogs(settings: Settings) -> Catalogs:
     return Catalogs(default, named, variables=os.environ)
 
 
-def run(home: Path, interval: float = INTERVAL) -> int:
+def run(home: Path) -> int:
     """Run until SIGTERM or SIGINT and return the exit code: 1 if Spark's JVM exited."""
     import boto3
 
@@ -183,7 +183,6 @@ def run(home: Path, interval: float = INTERVAL) -> int:
             boto3.client("s3"),
             heartbeat,
             managed_catalog=MANAGED_CATALOG,
-            interval=interval,
         )
         sinks = IcebergSinks(spark, emulator, S3_TABLES, confluent)
         heartbeat(tables=0, synced=0)
@@ -213,12 +212,11 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Turns the local stack's topics into Iceberg tables.")
     parser.add_argument("--home", type=Path, required=True, help="data home of the local stack")
-    parser.add_argument("--interval", type=float, default=INTERVAL, help="seconds between two passes")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
-        sys.exit(run(arguments.home.resolve(), arguments.interval))
+        sys.exit(run(arguments.home.resolve()))
     except LineageBridgeError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 #: Seconds between two passes over the topics.
-INTERVAL = 2.0
+PASS_SECONDS = 2.0
+
+#: The least time in seconds between two commits to a table that has caught up. The sample clickstream never
+#: ends, and each commit takes Spark time that a small machine needs for Dagster.
+COMMIT_SECONDS = 10.0
 
 #: Seconds between two reports of a table whose status stays the same.
 _REPORT_SECONDS = 600.0
@@ -69,7 +73,7 @@ class TableflowService:
         report_progress: Callable[..., None] = lambda **_: None,
         *,
         managed_catalog: str = "",
-        interval: float = INTERVAL,
+        interval: float = COMMIT_SECONDS,
         connect: Callable[[KafkaConfig], ClusterConnection] | None = None,
     ) -> None:
         """Create one.
@@ -95,7 +99,6 @@ class TableflowService:
         self._s3 = s3
         self._report_progress = report_progress
         self._rotation = Rotation([], self._open, commit_seconds=interval, report_seconds=_REPORT_SECONDS)
-        self._interval = interval
         #: The entry of each load's table.
         self._entries: dict[str, Entry] = {}
         #: Phase and error message by the table's path, as far as they are known.
@@ -107,7 +110,7 @@ class TableflowService:
     @property
     def wait(self) -> float:
         """Seconds until the next pass."""
-        return min(self._interval, self._rotation.wait) if self._entries else self._interval
+        return min(PASS_SECONDS, self._rotation.wait) if self._entries else PASS_SECONDS
 
     def step(self, stop: threading.Event | None = None) -> None:
         """Process every topic once.
