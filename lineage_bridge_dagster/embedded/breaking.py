@@ -116,25 +116,20 @@ class Breaker:
         """
         check(api, status)
         self.heal(api)
+        asked = {"name": status, "times": times}
         if api == GLUE:
             # Glue counts requests per operation.
-            count = -1 if times is None else times
             for operation in _GLUE_OPERATIONS:
-                fault = {
-                    "operation": operation,
-                    "times": count,
-                    "message": "Broken on request.",
-                    **_GLUE[status],
-                }
-                self._request("POST", f"{self._aws}/_strict/faults", json=fault)
+                fault = {"operation": operation, "message": "Broken on request.", **_GLUE[status]}
+                self._request("POST", f"{self._aws}/_strict/faults", json={**fault, **asked})
         elif api in names.STATUSES:
-            fault = {"api": api, "status": status, "times": times}
-            self._request("POST", f"{self._catalogs}/faults", json=fault)
+            fault = {"api": api, "status": status}
+            self._request("POST", f"{self._catalogs}/faults", json={**fault, **asked})
         else:
             if status == "half-page":
                 self._limit_pages(1)
             fault = {"api": "*" if api == ALL else api, "detail": "Broken on request.", **_CONFLUENT[status]}
-            self._request("POST", f"{self._confluent}/emulator/faults", json={**fault, "times": times})
+            self._request("POST", f"{self._confluent}/emulator/faults", json={**fault, **asked})
         return Broken(api, status, times)
 
     def heal(self, api: str | None = None) -> list[Broken]:
@@ -165,17 +160,12 @@ class Breaker:
         Raises:
             StackRequestError: the stack does not respond.
         """
-        faults = {_confluent(fault) for fault in self._request("GET", f"{self._confluent}/emulator/faults")}
-        faults |= {_glue(fault) for fault in self._request("GET", f"{self._aws}/_strict/faults")["faults"]}
-        faults |= {
-            Broken(fault["api"], fault["status"], fault["times"])
-            for fault in self._request("GET", f"{self._catalogs}/faults")
-        }
+        servers = (f"{self._confluent}/emulator", f"{self._aws}/_strict", self._catalogs)
+        faults = [fault for server in servers for fault in self._request("GET", f"{server}/faults")]
+        # A fault without a name is one that a test set on part of an API.
+        broken = {_broken(fault) for fault in faults if fault["name"]}
         order = list(APIS)
-        return sorted(
-            (broken for broken in faults if broken is not None and broken.left != 0),
-            key=lambda broken: (order.index(broken.api), broken.status),
-        )
+        return sorted(broken, key=lambda each: (order.index(each.api), each.status))
 
     def _limit_pages(self, entries: int | None) -> None:
         self._request("POST", f"{self._confluent}/emulator/options", json={"max_page_size": entries})
@@ -227,23 +217,7 @@ def check(api: str, status: str) -> None:
         )
 
 
-def _confluent(fault: Mapping[str, Any]) -> Broken | None:
-    """The API that an emulator fault breaks; None for a fault that a test set on part of an API."""
-    api = ALL if fault["api"] == "*" else fault["api"]
-    present = {name: value for name, value in fault.items() if value}
-    for status, fields in _CONFLUENT.items():
-        if api in APIS and all(present.get(name) == value for name, value in fields.items()):
-            left = None if fault["times"] is None else max(0, fault["times"] - fault["met"])
-            if status == "500" and fault["partial_page"]:
-                continue
-            return Broken(api, status, left)
-    return None
-
-
-def _glue(fault: Mapping[str, Any]) -> Broken | None:
-    if fault["operation"] not in _GLUE_OPERATIONS:
-        return None
-    for status, fields in _GLUE.items():
-        if all(fault.get(name) == value for name, value in fields.items()):
-            return Broken(GLUE, status, None if fault["times"] < 0 else fault["times"])
-    return None
+def _broken(fault: Mapping[str, Any]) -> Broken:
+    """The API that a server's fault breaks; those of Glue name none."""
+    api = fault.get("api", GLUE)
+    return Broken(ALL if api == "*" else api, fault["name"], fault["left"])

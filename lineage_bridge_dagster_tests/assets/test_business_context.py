@@ -42,7 +42,7 @@ def test_a_tables_page_tells_what_became_of_its_forms(
     assert shown(instance) == "updated: without 1 column that the asset does not have"
     assert attaching.materialize(instance, TABLE).success
     assert shown(instance).startswith("unchanged")
-    strict_aws.fail("GetAsset", "AccessDeniedException", times=-1)
+    strict_aws.fail("GetAsset", "AccessDeniedException", times=None)
     assert attaching.materialize(instance, TABLE).success
     assert shown(instance).startswith("failed: glue:GetAsset on the asset of")
 
@@ -80,10 +80,10 @@ def test_forms_that_are_gone_are_a_warning_of_the_check_and_what_cannot_be_asked
         (found,) = (each for each in run.get_asset_check_evaluations() if each.check_name == IN_SYNC)
         return found.passed, str(found.description)
 
-    strict_aws.fail("PutAttachment", "AccessDeniedException", times=-1)
+    strict_aws.fail("PutAttachment", "AccessDeniedException", times=None)
     passed, text = evaluated()
     assert (passed, "its business context does not" in text) == (False, True)
-    strict_aws.fail("GetAsset", "AccessDeniedException", times=-1)
+    strict_aws.fail("GetAsset", "AccessDeniedException", times=None)
     assert evaluated() == (True, "Glue has this table's current lineage.")
     strict_aws.clear_faults()
     assert evaluated()[0]

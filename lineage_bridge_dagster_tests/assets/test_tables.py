@@ -107,7 +107,7 @@ def test_access_denied_names_the_iam_action(
 ) -> None:
     w = world()
     create_tables(glue, w)
-    strict_aws.fail("UpdateTable", "AccessDeniedException", times=-1)
+    strict_aws.fail("UpdateTable", "AccessDeniedException", times=None)
     result = location(w).materialize(instance, f"glue/{EAST}/o.v1")
     assert "glue:UpdateTable" in failure_of(result)
 

@@ -124,7 +124,7 @@ def test_a_bucket_that_refuses_is_not_an_empty_one(
         {"delay_seconds": 1.5},
     )
     for fault in faults:
-        strict_aws.fail("*", times=-1, **fault)
+        strict_aws.fail("*", times=None, **fault)
         with pytest.raises(UnreachableStateError):
             store.last_good()
         strict_aws.clear_faults()

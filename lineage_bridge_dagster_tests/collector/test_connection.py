@@ -40,7 +40,7 @@ def test_call_that_is_not_allowed_is_to_be_granted_to_the_caller(
     catalog.create("orders", "sales")
     assert extractor().test_connection()
     message = unauthorized(f"glue:{operation}", "arn:aws:glue:us-east-1:111122223333:catalog")
-    aws.fail(operation, "AccessDeniedException", times=-1, message=message)
+    aws.fail(operation, "AccessDeniedException", times=None, message=message)
     error = refused(extractor)
     assert error.message.startswith(f"us-east-1: glue:{operation} on ")
     assert error.hint.startswith(f"Allow glue:{operation} on the catalog")
@@ -51,14 +51,14 @@ def test_call_that_is_not_allowed_is_to_be_granted_to_the_caller(
 def test_catalog_of_another_account_must_allow_it_too(extractor: MakeExtractor, aws: StrictAws) -> None:
     catalog = "arn:aws:glue:us-east-1:444455556666:catalog"
     message = unauthorized("glue:GetDatabases", catalog, "resource-based")
-    aws.fail("GetDatabases", "AccessDeniedException", times=-1, message=message)
+    aws.fail("GetDatabases", "AccessDeniedException", times=None, message=message)
     hint = refused(extractor, catalogId="444455556666").hint
     assert "444455556666 is another account's catalog: its resource policy must allow glue:GetData" in hint
     assert USER in hint
 
 
 def test_catalog_that_is_not_there_is_an_error(extractor: MakeExtractor, aws: StrictAws) -> None:
-    aws.fail("GetDatabases", "EntityNotFoundException", times=-1)
+    aws.fail("GetDatabases", "EntityNotFoundException", times=None)
     error = refused(extractor, catalogId="444455556666")
     assert error.hint == "Correct catalogId: us-east-1 has no catalog 444455556666."
 
@@ -74,7 +74,7 @@ def test_reason_of_a_denial_says_where_to_grant(
     extractor: MakeExtractor, aws: StrictAws, catalog: Catalog, message: str, hint: str
 ) -> None:
     catalog.create("orders", "sales")
-    aws.fail("GetTables", "AccessDeniedException", times=-1, message=message)
+    aws.fail("GetTables", "AccessDeniedException", times=None, message=message)
     assert hint in refused(extractor).hint
 
 
@@ -82,7 +82,7 @@ def test_table_list_of_a_database_that_was_dropped_since_is_no_error(
     extractor: MakeExtractor, aws: StrictAws, catalog: Catalog
 ) -> None:
     catalog.create("orders", "sales")
-    aws.fail("GetTables", "EntityNotFoundException", times=-1)
+    aws.fail("GetTables", "EntityNotFoundException", times=None)
     assert extractor().test_connection()
 
 
@@ -92,7 +92,7 @@ def test_table_list_of_a_database_that_was_dropped_since_is_no_error(
 def test_expired_token_is_to_be_renewed_where_it_comes_from(
     extractor: MakeExtractor, aws: StrictAws, token: str, hint: str
 ) -> None:
-    aws.fail("GetDatabases", "ExpiredTokenException", times=-1)
+    aws.fail("GetDatabases", "ExpiredTokenException", times=None)
     error = refused(extractor, session_token=token)
     assert "us-east-1: glue:GetDatabases on the Glue catalog: ExpiredTokenException" in error.message
     assert hint in error.hint
@@ -103,7 +103,7 @@ def test_expired_token_is_to_be_renewed_where_it_comes_from(
 def test_key_that_works_in_another_region_shows_that_a_region_is_not_enabled(
     extractor: MakeExtractor, aws: StrictAws, code: str
 ) -> None:
-    aws.fail("GetDatabases", code, times=-1, matching="", status=400, region="ap-east-1")
+    aws.fail("GetDatabases", code, times=None, matching="", status=400, region="ap-east-1")
     error = refused(extractor, regions=["us-east-1", "ap-east-1"])
     assert error.message.startswith("ap-east-1: glue:GetDatabases")
     assert "us-east-1" not in error.message
@@ -114,12 +114,12 @@ def test_key_that_works_in_another_region_shows_that_a_region_is_not_enabled(
 def test_key_that_works_nowhere_is_to_be_corrected(
     extractor: MakeExtractor, aws: StrictAws, code: str
 ) -> None:
-    aws.fail("GetDatabases", code, times=-1)
+    aws.fail("GetDatabases", code, times=None)
     assert "Correct key and secret (LINEAGE_BRIDGE_COLLECTOR_KEY" in refused(extractor).hint
 
 
 def test_signature_that_is_wrong_says_so(extractor: MakeExtractor, aws: StrictAws) -> None:
-    aws.fail("GetDatabases", "InvalidSignatureException", times=-1)
+    aws.fail("GetDatabases", "InvalidSignatureException", times=None)
     assert "the secret is not that of the key" in refused(extractor).hint
 
 
@@ -228,8 +228,8 @@ def test_wrong_key_for_a_role_is_to_be_corrected(extractor: MakeExtractor, sts: 
 
 def test_each_region_that_fails_has_its_own_call_and_remedy(extractor: MakeExtractor, aws: StrictAws) -> None:
     Catalog(aws, "eu-west-1").create("orders", "sales")
-    aws.fail("GetDatabases", "ExpiredTokenException", times=-1, region="us-east-1")
-    aws.fail("GetTables", "AccessDeniedException", times=-1, region="eu-west-1")
+    aws.fail("GetDatabases", "ExpiredTokenException", times=None, region="us-east-1")
+    aws.fail("GetTables", "AccessDeniedException", times=None, region="eu-west-1")
     text = str(refused(extractor, regions=["us-east-1", "eu-west-1", "eu-central-1"]))
     first, second = text.split("\neu-west-1: ")
     assert "us-east-1: glue:GetDatabases" in first
@@ -241,7 +241,7 @@ def test_each_region_that_fails_has_its_own_call_and_remedy(extractor: MakeExtra
 
 def test_error_names_no_account_if_locations_are_masked(extractor: MakeExtractor, aws: StrictAws) -> None:
     message = unauthorized("glue:GetDatabases", "arn:aws:glue:us-east-1:111122223333:catalog")
-    aws.fail("GetDatabases", "AccessDeniedException", times=-1, message=message)
+    aws.fail("GetDatabases", "AccessDeniedException", times=None, message=message)
     for error in (refused(extractor, mask=True), _failed_run(extractor)):
         assert "111122223333" not in str(error)
         assert "kada" not in str(error)

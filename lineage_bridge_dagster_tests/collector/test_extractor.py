@@ -107,7 +107,7 @@ def test_database_that_could_not_be_listed_is_carried_and_its_changes_come_later
     first = extractor(overlap_seconds=0).run(end_hwm=later())
     publish(extractor, first)
     catalog.glue.delete_table(DatabaseName="sales", Name="orders")
-    aws.fail("GetTables", "AccessDeniedException", times=-1, matching="private")
+    aws.fail("GetTables", "AccessDeniedException", times=None, matching="private")
     second = extractor(overlap_seconds=0).run(end_hwm=later(2 * LONG_AGO))
     assert names(second, "deletions") == {"sales.orders"}
     carried = {row["table"] for row in rows(second, "identifiers") if row["seen"] == "carried"}
@@ -145,7 +145,7 @@ def test_region_that_could_not_be_read_leaves_the_others_and_deletes_nothing(
 def test_extract_without_any_region_is_an_error_and_leaves_no_files(
     extractor: MakeExtractor, aws: StrictAws, tmp_path: Path
 ) -> None:
-    aws.fail("GetDatabases", "AccessDeniedException", times=-1)
+    aws.fail("GetDatabases", "AccessDeniedException", times=None)
     with pytest.raises(LineageBridgeError, match="GetDatabases"):
         extractor().run()
     assert not list(tmp_path.rglob("*.csv"))
@@ -240,7 +240,7 @@ def test_connection_error_names_the_region_the_call_and_what_to_grant(
 ) -> None:
     catalog.create("orders", "sales")
     assert extractor().test_connection()
-    aws.fail("GetTables", "AccessDeniedException", times=-1)
+    aws.fail("GetTables", "AccessDeniedException", times=None)
     with pytest.raises(LineageBridgeError, match=r"us-east-1: .*GetTables") as caught:
         extractor().test_connection()
     assert "glue:GetTables" in caught.value.hint

@@ -19,7 +19,7 @@ def lines(extractor: MakeExtractor, aws: StrictAws, catalog: Catalog) -> list[st
         catalog.create(name, "sales")
     catalog.create("people", "hr")
     Catalog(aws, "eu-west-1").create("orders", "lager")
-    aws.fail("GetDatabases", "AccessDeniedException", times=-1, region="ap-east-1")
+    aws.fail("GetDatabases", "AccessDeniedException", times=None, region="ap-east-1")
     told: list[str] = []
     made = extractor(regions=["us-east-1", "eu-west-1", "ap-east-1"], max_concurrency=1)
     made._progress = told.append

@@ -96,7 +96,7 @@ def test_secrets_are_in_no_error_of_glue_or_of_the_landing_place(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     for operation in ("GetTables", "PutObject", "GetDatabases"):
-        aws.fail(operation, code, times=-1, status=403)
+        aws.fail(operation, code, times=None, status=403)
         result = run("collect", "-c", config)
         assert result.exit_code != 0
         assert code in result.output

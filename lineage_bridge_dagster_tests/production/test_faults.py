@@ -118,7 +118,7 @@ def test_a_server_that_runs_keeps_its_assets_while_the_newest_discovery_cannot_b
     assert storage
     try:
         storage.set_latest_version(KEY, "of-another-host")
-        deployed.aws.fail("*", "AccessDenied", status=403, times=-1, matching="of-another-host")
+        deployed.aws.fail("*", "AccessDenied", status=403, times=None, matching="of-another-host")
         deployed.wait_for_tick("cannot be fetched", since)
         assert sorted(deployed.assets()) == before
         assert deployed.instance.get_runs_count() == 0
@@ -130,7 +130,7 @@ def test_a_server_that_runs_keeps_its_assets_while_the_newest_discovery_cannot_b
 def test_a_server_that_starts_without_its_bucket_says_so_and_recovers(deployed: Deployed) -> None:
     production = deployed.production
     before = sorted(deployed.assets())
-    deployed.aws.fail("*", "AccessDenied", status=403, times=-1, matching="defs_state")
+    deployed.aws.fail("*", "AccessDenied", status=403, times=None, matching="defs_state")
     try:
         since = time.time()
         production.kill(CODE_SERVER)

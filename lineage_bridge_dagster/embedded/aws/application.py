@@ -163,12 +163,12 @@ class Application:
         if path == "faults" and method in ("GET", "POST", "DELETE"):
             if method == "POST":
                 try:
-                    self.faults.add(Fault.from_json(json.loads(_body(environ))))
+                    self.faults.add(Fault(**json.loads(_body(environ))))
                 except (TypeError, ValueError) as error:
                     return _send(start, 400, {"error": str(error)})
             if method == "DELETE":
-                self.faults.clear()
-            return _send(start, 200, {"faults": self.faults.active()})
+                self.faults.reset()
+            return _send(start, 200, self.faults.as_json())
         if path == "policies" and method in ("POST", "DELETE"):
             if method == "POST":
                 policy = json.loads(_body(environ))

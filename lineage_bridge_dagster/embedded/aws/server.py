@@ -141,7 +141,7 @@ class StrictAws:
     @property
     def pending_faults(self) -> int:
         """Number of faults that have not affected all of their calls yet."""
-        return self._faults.pending
+        return len(self._faults.as_json())
 
     def client(self, service: str, region: str = "us-east-1", **options: Any) -> Any:
         """Return a boto3 client of this server that ignores the environment's AWS configuration."""
@@ -170,4 +170,4 @@ class StrictAws:
 
     def clear_faults(self) -> None:
         """Remove all faults and reset the call counts."""
-        self._faults.clear()
+        self._faults.reset()

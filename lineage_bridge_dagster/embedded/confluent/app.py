@@ -14,7 +14,6 @@ from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext, Options
 from lineage_bridge_dagster.embedded.confluent.connect import Connect
 from lineage_bridge_dagster.embedded.confluent.control import ControlPlane
-from lineage_bridge_dagster.embedded.confluent.faults import ApiFaults
 from lineage_bridge_dagster.embedded.confluent.flink import Flink
 from lineage_bridge_dagster.embedded.confluent.gate import Gate, on_error
 from lineage_bridge_dagster.embedded.confluent.internal import Internal
@@ -23,6 +22,7 @@ from lineage_bridge_dagster.embedded.confluent.ksqldb import Ksqldb
 from lineage_bridge_dagster.embedded.confluent.schema_registry import SchemaRegistry
 from lineage_bridge_dagster.embedded.confluent.state import EmulatorState
 from lineage_bridge_dagster.embedded.confluent.tableflow import Tableflow
+from lineage_bridge_dagster.embedded.faults import ActiveFaults
 from lineage_bridge_dagster.embedded.kafka.broker import Broker, LocalBrokerError
 
 __all__ = ["create_app"]
@@ -67,6 +67,6 @@ def create_app(
     routes: list[BaseRoute] = [route for api in apis for route in api.routes]
     errors = dict.fromkeys((ApiError, LocalBrokerError, HTTPException, Exception), on_error)
     inner: ASGIApp = Starlette(routes=routes, exception_handlers=errors)
-    gate = Gate(inner, context, ApiFaults())
+    gate = Gate(inner, context, ActiveFaults())
     internal.gate = gate
     return gate

@@ -23,7 +23,8 @@ from lineage_bridge_dagster.embedded.confluent.answers import (
     error_body,
     request_id,
 )
-from lineage_bridge_dagster.embedded.confluent.faults import ApiFault, ApiFaults
+from lineage_bridge_dagster.embedded.confluent.faults import ApiFault
+from lineage_bridge_dagster.embedded.faults import ActiveFaults
 from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
 
 #: Window of the rate limit, in seconds.
@@ -33,7 +34,7 @@ WINDOW = 60
 class Gate:
     """Middleware over all APIs. `requests` counts the requests to each API."""
 
-    def __init__(self, app: ASGIApp, context: EmulatorContext, faults: ApiFaults) -> None:
+    def __init__(self, app: ASGIApp, context: EmulatorContext, faults: ActiveFaults[ApiFault]) -> None:
         self.app = app
         self.state = context.state
         self.options = context.options
@@ -60,9 +61,8 @@ class Gate:
             await send(message)
 
         self.requests[target.api] += 1
-        fault = self.faults.match(
-            target.api, scope["method"], scope["path"], scope["query_string"].decode("latin-1")
-        )
+        asked = target.api, scope["method"], scope["path"], scope["query_string"].decode("latin-1")
+        fault = self.faults.meet(lambda fault: fault.matches(*asked))
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)
         response: Response | None = None

@@ -218,7 +218,8 @@ class Internal:
         return JSONResponse(fault.as_json(), 201)
 
     def clear_faults(self, request: Request) -> Response:
-        return JSONResponse({"cleared": self._gate().faults.clear(request.query_params.get("api"))})
+        api = request.query_params.get("api")
+        return JSONResponse({"cleared": self._gate().faults.clear(lambda fault: api in (None, fault.api))})
 
     async def set_options(self, request: Request) -> Response:
         body = await _json_object(request)

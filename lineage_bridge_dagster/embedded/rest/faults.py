@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from lineage_bridge_dagster.embedded.faults import ScriptedFault
 from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, STATUSES
 
 #: How far the clock of a broken endpoint is off; AWS accepts five minutes.
@@ -40,13 +39,20 @@ _ICEBERG: Mapping[str, tuple[int, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogFault:
-    """A failure of an endpoint, one of its `STATUSES`, for all requests or the next `times`."""
+@dataclass
+class CatalogFault(ScriptedFault):
+    """A failure of an endpoint, one of its `STATUSES`.
+
+    Raises:
+        ValueError: there is no such endpoint, or it cannot fail so.
+    """
 
     api: str
     status: str
-    times: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES.get(self.api, ()):
+            raise ValueError(f"{self.api} cannot fail with {self.status}")
 
     async def answer(self) -> Response | None:
         """The response in place of the endpoint's own; None if the endpoint responds, by a wrong clock."""
@@ -62,49 +68,6 @@ class CatalogFault:
             status, name = _ICEBERG[self.status]
             return error(status, name, _MESSAGE)
         return None
-
-
-class CatalogFaults:
-    """The active fault of each endpoint; thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._active: dict[str, CatalogFault] = {}
-
-    def set(self, fault: CatalogFault) -> None:
-        """Make an endpoint fail; replaces its earlier fault.
-
-        Raises:
-            ValueError: there is no such endpoint, or it cannot fail so.
-        """
-        if fault.status not in STATUSES.get(fault.api, ()):
-            raise ValueError(f"{fault.api} cannot fail with {fault.status}")
-        with self._lock:
-            self._active[fault.api] = fault
-
-    def clear(self, api: str | None = None) -> None:
-        """Heal an endpoint, or all."""
-        with self._lock:
-            for name in [api] if api else list(self._active):
-                self._active.pop(name, None)
-
-    def meet(self, api: str, applies: Callable[[CatalogFault], bool] = lambda _: True) -> CatalogFault | None:
-        """The fault that a request meets, which is counted."""
-        with self._lock:
-            fault = self._active.get(api)
-            if fault is None or not applies(fault):
-                return None
-            if fault.times is not None:
-                if fault.times <= 1:
-                    del self._active[api]
-                else:
-                    self._active[api] = replace(fault, times=fault.times - 1)
-            return fault
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """The active faults."""
-        with self._lock:
-            return [asdict(fault) for fault in self._active.values()]
 
 
 def error(status: int, kind: str, message: str) -> JSONResponse:

@@ -23,7 +23,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from lineage_bridge_dagster.embedded.rest.faults import SKEW, CatalogFaults, error
+from lineage_bridge_dagster.embedded.faults import ActiveFaults
+from lineage_bridge_dagster.embedded.rest.faults import SKEW, CatalogFault, error
 from lineage_bridge_dagster.embedded.rest.names import (
     CLOCK_SKEW,
     EXPIRED_TOKEN,
@@ -104,7 +105,7 @@ class CatalogGate:
         self,
         glue: GlueGate,
         tableflow: TableflowGate,
-        faults: CatalogFaults,
+        faults: ActiveFaults[CatalogFault],
         routes: Sequence[BaseRoute] = (),
     ) -> None:
         self._glue = glue
@@ -124,7 +125,7 @@ class CatalogGate:
         return error(404, "NotFoundException", f"No route for request: {request.method} {path}")
 
     async def _for_glue(self, gate: GlueGate, request: Request, path: str) -> Response:
-        fault = self._faults.meet(S3_TABLES_ENDPOINT)
+        fault = self._faults.meet(lambda fault: fault.api == S3_TABLES_ENDPOINT)
         if fault and (answer := await fault.answer()):
             return answer
         now = gate.now() + (SKEW if fault and fault.status == CLOCK_SKEW else timedelta())
@@ -159,7 +160,9 @@ class CatalogGate:
             return error(404, "NotFoundException", f"No catalog of {organization}/{environment}.")
         # A token that is issued is not one that is used.
         fault = self._faults.meet(
-            TABLEFLOW_ENDPOINT, lambda fault: fault.status != EXPIRED_TOKEN or path != _TOKENS
+            lambda fault: (
+                fault.api == TABLEFLOW_ENDPOINT and (fault.status != EXPIRED_TOKEN or path != _TOKENS)
+            )
         )
         if fault and (answer := await fault.answer()):
             return answer

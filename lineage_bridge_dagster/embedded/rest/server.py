@@ -18,9 +18,10 @@ from starlette.routing import Route
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
+from lineage_bridge_dagster.embedded.faults import ActiveFaults
 from lineage_bridge_dagster.embedded.ports import HOST
 from lineage_bridge_dagster.embedded.rest.catalogs import Catalog, CatalogServer
-from lineage_bridge_dagster.embedded.rest.faults import CatalogFault, CatalogFaults, error
+from lineage_bridge_dagster.embedded.rest.faults import CatalogFault, error
 from lineage_bridge_dagster.embedded.rest.gate import CatalogGate, Forwarder, GlueGate, TableflowGate
 from lineage_bridge_dagster.embedded.rest.names import (
     GLUE,
@@ -41,7 +42,9 @@ class CatalogInternals:
     - `/_catalogs/{catalog}/v1/...`: a catalog without its gate, for the service that writes its tables
     """
 
-    def __init__(self, catalogs: Mapping[str, str], faults: CatalogFaults, alive: Callable[[], bool]) -> None:
+    def __init__(
+        self, catalogs: Mapping[str, str], faults: ActiveFaults[CatalogFault], alive: Callable[[], bool]
+    ) -> None:
         self._catalogs = catalogs
         self._faults = faults
         self._alive = alive
@@ -64,11 +67,12 @@ class CatalogInternals:
     async def faults(self, request: Request) -> Response:
         if request.method == "POST":
             try:
-                self._faults.set(CatalogFault(**await request.json()))
+                self._faults.add(CatalogFault(**await request.json()))
             except (TypeError, ValueError) as cause:
                 return JSONResponse({"message": str(cause)}, 400)
         if request.method == "DELETE":
-            self._faults.clear(request.query_params.get("api"))
+            api = request.query_params.get("api")
+            self._faults.clear(lambda fault: api in (None, fault.api))
         return JSONResponse(self._faults.as_json())
 
     async def catalog(self, request: Request) -> Response:
@@ -131,7 +135,7 @@ class IcebergRest:
             "s3.region": world.GLUE_REGION,
             "client.region": world.GLUE_REGION,
         }
-        self.faults = CatalogFaults()
+        self.faults = ActiveFaults[CatalogFault]()
 
     def __enter__(self) -> Self:
         catalogs = self._exit.enter_context(self._catalogs)

@@ -194,7 +194,7 @@ def test_what_could_not_be_asked_or_written_is_told_and_never_taken_for_nothing_
     if operation == "SearchAssets":
         shop.aws.assets.ids[shop.arn()] = "c9vq7sh2fk4t2h"
     for name, fault in FAULTS.items():
-        shop.aws.fail(operation, times=-1, **fault)
+        shop.aws.fail(operation, times=None, **fault)
         result = shop.only(max_attempts=2)
         assert result.status is PushStatus.FAILED, (name, result)
         assert operation in result.reason, name
@@ -224,7 +224,7 @@ def test_a_write_that_stops_half_way_goes_on_where_it_stopped(shop: Shop) -> Non
 
 def test_a_failure_there_neither_fails_nor_stops_the_push_to_glue(shop: Shop) -> None:
     shop.add("payments")
-    shop.aws.fail("GetAsset", "AccessDeniedException", times=-1)
+    shop.aws.fail("GetAsset", "AccessDeniedException", times=None)
     report = shop.push_all()
     assert report.counts["updated"] == 2
     assert report.failed == ()
@@ -236,7 +236,7 @@ def test_a_failure_there_neither_fails_nor_stops_the_push_to_glue(shop: Shop) ->
 def test_a_business_context_that_fails_all_calls_is_left_alone_after_a_few(shop: Shop) -> None:
     for number in range(30):
         shop.add(f"t{number}")
-    shop.aws.fail("GetAsset", "InternalServiceException", status=500, times=-1)
+    shop.aws.fail("GetAsset", "InternalServiceException", status=500, times=None)
     report = shop.push(max_concurrency=1)
     assert report.counts["failed"] == 31
     assert shop.aws.calls["GetAsset"] == 8

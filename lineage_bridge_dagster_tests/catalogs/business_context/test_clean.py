@@ -64,7 +64,7 @@ def test_a_named_table_alone_is_cleaned_and_the_form_types_stay(shop: Shop) -> N
 
 def test_form_types_stay_while_a_form_is_left(shop: Shop) -> None:
     shop.push()
-    shop.aws.fail("DeleteAttachment", "AccessDeniedException", times=-1)
+    shop.aws.fail("DeleteAttachment", "AccessDeniedException", times=None)
     report = clean(shop)
     assert [each.status for each in report.failed] == [PushStatus.FAILED]
     assert "DeleteAttachment" in report.failed[0].reason
@@ -73,7 +73,7 @@ def test_form_types_stay_while_a_form_is_left(shop: Shop) -> None:
 
 def test_a_form_type_that_glue_keeps_is_told(shop: Shop) -> None:
     shop.push()
-    shop.aws.fail("DeleteFormType", "ConflictException", times=-1)
+    shop.aws.fail("DeleteFormType", "ConflictException", times=None)
     report = clean(shop)
     assert [(each.name, each.status) for each in report.results] == [
         (f"{CLUSTER}.orders.v1", PushStatus.UPDATED),
@@ -86,7 +86,7 @@ def test_what_could_not_be_read_is_told(shop: Shop) -> None:
     shop.push()
     for operation in ("GetFormType", "GetDatabases", "GetTables", "GetAsset"):
         shop.aws.clear_faults()
-        shop.aws.fail(operation, "AccessDeniedException", times=-1)
+        shop.aws.fail(operation, "AccessDeniedException", times=None)
         assert operation in clean(shop).failed[0].reason, operation
     shop.aws.clear_faults()
     assert json.loads(json.dumps(shop.forms()))

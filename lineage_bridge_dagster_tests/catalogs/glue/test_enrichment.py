@@ -110,7 +110,7 @@ def test_outage_of_glue_adds_no_second_table_beside_the_known_one(
     catalog.create("renamed", "elsewhere", StorageDescriptor=storage)
     graph = graph_of("orders", glue=False, path="s3://bucket/real")
     last = enrich(Discovery(graph, complete_coverage(), "t1"), client, region=REGION, clock=clock)
-    aws.fail("*", "InternalServiceException", status=500, times=-1)
+    aws.fail("*", "InternalServiceException", status=500, times=None)
     now = Discovery(Graph(graph.nodes.values(), graph.edges.values()), complete_coverage(), "t2")
     carried = carry_forward(enrich(now, client, region=REGION, clock=clock, last=last), last)
     (table,) = glue_nodes(carried).values()
@@ -121,7 +121,7 @@ def test_outage_of_glue_adds_no_second_table_beside_the_known_one(
 def test_table_of_a_glue_that_cannot_be_read_is_unknown(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
-    aws.fail("*", "AccessDeniedException", times=-1)
+    aws.fail("*", "AccessDeniedException", times=None)
     found = enriched(client, tableflow_node("orders"))
     (table,) = glue_nodes(found).values()
     assert table.attributes["glue_status"] == "unknown"
@@ -221,7 +221,7 @@ def test_outage_of_tableflow_or_glue_loses_no_table(
         del now.graph.nodes[source.node_id]
         now.graph.edges = {key: edge for key, edge in graph.edges.items() if source.node_id not in key}
     else:
-        aws.fail("*", "InternalServiceException", status=500, times=-1)
+        aws.fail("*", "InternalServiceException", status=500, times=None)
     carried = carry_forward(enrich(now, client, region=REGION, clock=clock), last)
     assert table in carried.graph
     chain = chain_of(carried.graph, table, coverage=carried.coverage)

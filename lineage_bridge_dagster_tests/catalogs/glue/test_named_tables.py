@@ -109,7 +109,7 @@ def test_refusals_are_not_asked_for_without_end(aws: StrictAws, client: GlueClie
 def test_invalid_credentials_are_no_reason_to_ask_by_name(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
-    aws.fail("*", "ExpiredTokenException", times=-1)
+    aws.fail("*", "ExpiredTokenException", times=None)
     found = enriched(client, tableflow_node("orders"))
     assert "GetTable" not in aws.calls
     assert report_of(found).status is Status.DENIED
@@ -120,7 +120,7 @@ def test_second_page_that_is_denied_leaves_tables_to_ask_for(
 ) -> None:
     for number in range(101):
         catalog.create(f"t{number:03d}")
-    aws.fail("GetTables", "AccessDeniedException", times=-1, matching="NextToken")
+    aws.fail("GetTables", "AccessDeniedException", times=None, matching="NextToken")
     first, last = tableflow_node("t000"), tableflow_node("t100")
     found = enriched(client, first, last)
     assert (status_of(found, first), status_of(found, last)) == ("found", "found")

@@ -60,7 +60,7 @@ def test_failed_second_page_makes_the_scope_partial(
 ) -> None:
     for number in range(101):
         catalog.create(f"t{number:03d}")
-    aws.fail("GetTables", "InvalidInputException", times=-1, matching="NextToken")
+    aws.fail("GetTables", "InvalidInputException", times=None, matching="NextToken")
     first, last = tableflow_node("t000"), tableflow_node("t100")
     found = enriched(client, first, last)
     report = report_of(found)
@@ -75,7 +75,7 @@ def test_denied_database_makes_the_scope_partial_and_others_are_read(
 ) -> None:
     catalog.create("orders", "readable")
     catalog.create("orders", "denied")
-    aws.fail("GetTables", "AccessDeniedException", times=-1, matching='"denied"')
+    aws.fail("GetTables", "AccessDeniedException", times=None, matching='"denied"')
     found = enriched(client, tableflow_node("orders", database="readable"))
     report = report_of(found)
     assert report.status is Status.PARTIAL
@@ -88,7 +88,7 @@ def test_expected_databases_are_read_when_listing_databases_is_denied(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders")
-    aws.fail("GetDatabases", "AccessDeniedException", times=-1)
+    aws.fail("GetDatabases", "AccessDeniedException", times=None)
     found = enriched(client, tableflow_node("orders"))
     assert len(glue_nodes(found)) == 1
     report = report_of(found)
@@ -100,7 +100,7 @@ def test_scope_is_denied_if_every_call_is_denied(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders")
-    aws.fail("*", "AccessDeniedException", times=-1)
+    aws.fail("*", "AccessDeniedException", times=None)
     report = report_of(enriched(client, tableflow_node("orders")))
     assert report.status is Status.DENIED
 

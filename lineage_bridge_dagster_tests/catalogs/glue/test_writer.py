@@ -16,7 +16,7 @@ from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
 
 def test_access_denied_names_the_action(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
     catalog.create("orders.v1")
-    aws.fail("UpdateTable", "AccessDeniedException", times=-1)
+    aws.fail("UpdateTable", "AccessDeniedException", times=None)
     (result,) = push(client, graph_of()).results
     assert result.status is PushStatus.FAILED
     assert "glue:UpdateTable" in result.reason
@@ -45,7 +45,7 @@ def test_table_that_glue_fails_for_ever_costs_the_attempts_that_are_configured(
         "before-send.glue", lambda request, **_: sent.update([str(request.headers["X-Amz-Target"], "ascii")])
     )
     catalog.create("orders.v1")
-    aws.fail("UpdateTable", "InternalServiceException", status=500, times=-1)
+    aws.fail("UpdateTable", "InternalServiceException", status=500, times=None)
     (result,) = push(client, graph_of(), settings={"max_attempts": max_attempts}).results
     assert result.status is PushStatus.FAILED
     assert result.attempts == sent["AWSGlue.UpdateTable"] == max_attempts

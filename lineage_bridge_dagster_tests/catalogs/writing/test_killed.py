@@ -21,9 +21,7 @@ pytestmark = pytest.mark.xdist_group("rest")
 _PUSH = "from lineage_bridge_dagster.cli.main import main; main()"
 
 
-@pytest.mark.parametrize(
-    "moment", ["before_the_read", "after_the_read", "before_the_write", "after_the_write"]
-)
+@pytest.mark.parametrize("moment", ["after_the_read", "before_the_write", "after_the_write"])
 def test_a_killed_push_is_made_whole_by_the_next(
     store: Store, aws: StrictAws, tmp_path: Path, moment: str
 ) -> None:

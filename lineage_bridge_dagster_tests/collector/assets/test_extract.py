@@ -124,7 +124,7 @@ def test_extract_without_any_region_fails_with_its_check_and_leaves_the_mark(
     with location() as loaded:
         loaded.run()
         mark = loaded.mark()
-        aws.fail("GetDatabases", "AccessDeniedException", times=-1)
+        aws.fail("GetDatabases", "AccessDeniedException", times=None)
         result = loaded.run(ok=False)
         (check,) = result.get_asset_check_evaluations()
         assert not check.passed
@@ -138,7 +138,7 @@ def test_database_that_is_denied_fails_the_check_and_is_named(
 ) -> None:
     catalog.create("people", "private")
     catalog.create("orders", "sales")
-    aws.fail("GetTables", "AccessDeniedException", times=-1, matching="private")
+    aws.fail("GetTables", "AccessDeniedException", times=None, matching="private")
     with location() as loaded:
         (check,) = loaded.run().get_asset_check_evaluations()
         assert not check.passed
@@ -184,7 +184,7 @@ def test_nothing_that_is_masked_is_in_any_event_log_or_file(
     account = catalog.table("orders", "sales")["CatalogId"]
     if denied:
         arn = f"arn:aws:iam::{account}:user/collector"
-        aws.fail("GetDatabases", "AccessDeniedException", times=-1, message=f"User {arn} is not authorized")
+        aws.fail("GetDatabases", "AccessDeniedException", times=None, message=f"User {arn} is not authorized")
     with location({"mask": True, "preview_rows": 20}) as loaded:
         result = loaded.run(ok=not denied)
         events = [str(event) for event in loaded.instance.all_logs(result.run_id)]

@@ -30,7 +30,7 @@ def test_pyiceberg_appends_reads_and_fails_on_a_conflicting_commit() -> None:
         stale = catalog.load_table(("lkc-abc123", "orders.v1"))
         table.append(rows)
         assert catalog.load_table(("lkc-abc123", "orders.v1")).scan().to_arrow().num_rows == 3
-        aws.fail("UpdateTable", "ConcurrentModificationException", times=-1)
+        aws.fail("UpdateTable", "ConcurrentModificationException", times=None)
         with pytest.raises(CommitFailedException):
             stale.append(rows)
         aws.clear_faults()

@@ -72,7 +72,7 @@ def test_where_all_is_well_the_asset_is_named_and_nothing_is_written(aws: Strict
 def test_a_call_that_is_refused_is_named(
     aws: StrictAws, operation: str, code: str, status: CheckStatus, told: str
 ) -> None:
-    aws.fail(operation, code, times=-1)
+    aws.fail(operation, code, times=None)
     found = worst(examined(aws))
     assert (found.status, told in found.remedy) == (status, True), found
 

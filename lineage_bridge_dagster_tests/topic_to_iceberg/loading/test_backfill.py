@@ -191,28 +191,26 @@ def test_a_record_that_came_late_is_found_and_a_known_lateness_ends_the_reading(
     assert table.ids() == [1, 2, 3, 4, 5, 6, 7]
 
 
-@pytest.mark.parametrize("failures", ["skip", "log"])
-def test_a_record_that_cannot_be_a_row_loses_the_row_that_it_had(
-    spark: SparkSession, database: str, failures: Any
-) -> None:
-    table = Table(spark, database, failures=failures)
+def test_a_record_that_cannot_be_a_row_loses_the_row_that_it_had(spark: SparkSession, database: str) -> None:
+    table = Table(spark, database, failures="log")
     table.load()
     # What an older decoder took for a row.
     table.topic.partitions[0][1]["value"] = b"no Avro"
     table.add(1, 1, b"no Avro either")
     table.load()
-    counts = table.backfill(DAYS[1])["2026-01-02"]
+    counts = table.backfill(DAYS[1], failures="skip")["2026-01-02"]
     assert replace(counts, rejections=SliceCounts().rejections) == SliceCounts(
         deleted=1, unchanged=1, skipped=2
     )
     assert counts.rejections.total == 2
     assert table.ids() == [1, 2, 4, 5, 6]
     before = table.snapshot()
+    assert len(table.queue) == 1
     again = table.backfill(DAYS[1])["2026-01-02"]
     assert (again.deleted, again.skipped) == (0, 2)
     assert table.snapshot() == before
     # Each record has one identity, by which a replay sends it once.
-    assert len({letter.identity for letter in table.queue}) == (2 if failures == "log" else 0)
+    assert len({letter.identity for letter in table.queue}) == 2 < len(table.queue)
 
 
 def test_a_record_that_cannot_be_a_row_suspends_the_slice_before_anything_is_changed(table: Table) -> None:
