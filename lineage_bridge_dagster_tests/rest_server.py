@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -20,6 +18,7 @@ from pyiceberg.types import LongType, NestedField
 
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 Json = dict[str, Any]
 TOKEN = {"access_token": "token", "token_type": "bearer", "expires_in": 3600}
@@ -134,34 +133,18 @@ def loaded(found: Json, config: Json | None = None, credentials: Any = ()) -> Js
 def running(server: RestServer) -> Iterator[RestServer]:
     """Serve a catalog on a free port."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Answering):
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            body = self.body().decode()
             server.received.append(f"{self.path} {self.headers.get('Authorization', '')} {body}")
             url = urlsplit(self.path)
             given = (answer for end, answer in server.answers.items() if url.path.endswith(end))
             status, headers, answer = next(given, (0, {}, {}))
             if not status:
                 status, answer = server.answer(self.command, url.path, parse_qs(url.query), body)
-            payload = json.dumps(answer).encode()
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(payload))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(payload)
+            self.reply(status, json.dumps(answer).encode(), headers)
 
         do_GET = do_POST = _answer
 
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=listener.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    server.url = f"http://127.0.0.1:{listener.server_port}"
-    try:
+    with served(Handler) as server.url:
         yield server
-    finally:
-        listener.shutdown()
-        listener.server_close()
-        thread.join()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from lineage_bridge_dagster_tests.browser.chromium import (
     leaves_loopback,
 )
 from lineage_bridge_dagster_tests.browser.conftest import PageMonitor
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 pytest_plugins = ["pytester"]
 
@@ -79,19 +78,12 @@ def test_leaves_loopback(url: str, leaves: bool) -> None:
 def site() -> Iterator[str]:
     """A page that is served on the loopback."""
 
-    class Hello(http.server.BaseHTTPRequestHandler):
+    class Hello(Answering):
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"<h1>Hello</h1>")
+            self.reply(200, b"<h1>Hello</h1>")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hello) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Hello) as url:
+        yield url
 
 
 def test_requests_to_other_machines_are_blocked_and_recorded(

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 
 @pytest.fixture
@@ -23,27 +23,18 @@ def endless() -> Iterator[str]:
     """The endpoint of a Glue with one database, whose pages never end."""
     numbers = count()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Answering):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.body()
             answer: dict[str, Any] = {"DatabaseList": [{"Name": "sales"}]}
             if self.headers["X-Amz-Target"].endswith("GetTables"):
                 number = next(numbers)
                 time.sleep(0.01)
                 answer = {"TableList": [{"Name": f"t{number}"}], "NextToken": str(number)}
-            content = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.reply(200, json.dumps(answer).encode())
 
-        def log_message(self, *_: Any) -> None:
-            return None
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with served(Handler) as url:
+        yield url
 
 
 def _listen() -> None:

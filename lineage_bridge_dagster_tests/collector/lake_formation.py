@@ -7,11 +7,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import botocore.session
 from botocore.validate import ParamValidator
+
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 ACCOUNT = "123456789012"
 #: An object by database, table and column; the last two are empty for what is above them.
@@ -109,25 +110,10 @@ class LakeFormation:
 def serving(lake: LakeFormation) -> Iterator[str]:
     """Serve it on a loopback port; yields its URL."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Answering):
         def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, headers, body = lake.answer(self.path.strip("/"), request)
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json", **headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            status, headers, body = lake.answer(self.path.strip("/"), json.loads(self.body()))
+            self.reply(status, body, {"Content-Type": "application/json", **headers})
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Handler) as url:
+        yield url

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -33,6 +31,7 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     settings,
     timeout,
 )
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 PATH = "/org/v2/environments"
 
@@ -105,36 +104,25 @@ def test_requests_to_glue(monkeypatch: pytest.MonkeyPatch, code: str, status: in
     assert (attempts > 1) == (counted in ("429", "500", "unreachable"))
 
 
-class _Catalog(BaseHTTPRequestHandler):
-    """A REST catalog without tables, which answers with the status that its server has."""
-
-    def do_GET(self) -> None:
-        status = 200 if self.path.startswith("/v1/config") else self.server.status  # type: ignore[attr-defined]
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(b'{"defaults": {}, "overrides": {}, "namespaces": []}')
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"access_token": "token", "token_type": "bearer"}')
-
-    def log_message(self, *_: Any) -> None: ...
-
-
 @pytest.mark.parametrize("properties", [{}, {"credential": "id:secret"}])
 @pytest.mark.parametrize("status", [200, 403, 429, 500])
 def test_requests_to_rest_catalogs(status: int, properties: Mapping[str, str]) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Catalog) as server:
-        server.status = status  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    class Catalog(Answering):
+        """Without tables, and with the status for all but its configuration."""
+
+        def do_GET(self) -> None:
+            answer = b'{"defaults": {}, "overrides": {}, "namespaces": []}'
+            self.reply(200 if self.path.startswith("/v1/config") else status, answer)
+
+        def do_POST(self) -> None:
+            self.body()
+            self.reply(200, b'{"access_token": "token", "token_type": "bearer"}')
+
+    with served(Catalog) as url:
         with counting(RequestCounts()) as counts:
-            catalog = GuardedRestCatalog("lake", uri=f"http://127.0.0.1:{server.server_port}", **properties)
+            catalog = GuardedRestCatalog("lake", uri=url, **properties)
         with nullcontext() if status == 200 else pytest.raises(RESTError):
             assert catalog.list_namespaces() == []
-        server.shutdown()
     # The configuration and, with a credential, a token for it and one for all else.
     good = 3 if properties else 1
     expected = {("iceberg_rest", "200"): good + (status == 200)}

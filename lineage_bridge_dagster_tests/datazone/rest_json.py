@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import botocore.session
 from botocore.model import ListShape, MapShape, OperationModel, Shape, StructureShape
+
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 Fields = dict[str, Any]
 
@@ -64,29 +64,17 @@ class RestJsonService:
         """Serve on loopback, and yield the endpoint."""
         service = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(Answering):
             protocol_version = "HTTP/1.1"
 
             def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                status, headers, answer = service.handle(self.command, self.path, self.headers, body)
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(answer))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer)
+                status, headers, answer = service.handle(self.command, self.path, self.headers, self.body())
+                self.reply(status, answer, headers)
 
             do_GET = do_POST = do_DELETE = answer
 
-            def log_message(self, *_: Any) -> None: ...
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            server.server_close()
+        with served(Handler) as url:
+            yield url
 
 
 _Answer = tuple[int, Mapping[str, str], bytes]

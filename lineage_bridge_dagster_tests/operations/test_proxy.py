@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import http.client
-import http.server
 import socket
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import crossplane
 import pytest
 
 from lineage_bridge_dagster_tests.deploy.programs import program
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 PROXY = Path(__file__).parents[2] / "deploy" / "proxy"
 HOST = "dagster.example.com"
@@ -89,8 +89,8 @@ class Proxied:
         return connection.getresponse()
 
 
-def _serve(name: str, seen: list[Seen]) -> http.server.ThreadingHTTPServer:
-    class Answer(http.server.BaseHTTPRequestHandler):
+def _answer(name: str, seen: list[Seen]) -> type[Answering]:
+    class Answer(Answering):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -111,17 +111,17 @@ def _serve(name: str, seen: list[Seen]) -> http.server.ThreadingHTTPServer:
             self.end_headers()
             self.close_connection = status == 101
 
-        def log_message(self, *_: Any) -> None: ...
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    return server
+    return Answer
 
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    with ExitStack() as servers:
+        yield from _proxied(tmp_path_factory.mktemp("nginx"), servers)
+
+
+def _proxied(home: Path, running: ExitStack) -> Iterator[Proxied]:
     nginx, openssl = program("nginx"), program("openssl")
-    home = tmp_path_factory.mktemp("nginx")
     subject = ["-subj", f"/CN={HOST}", "-keyout", home / "privkey.pem", "-out", home / "fullchain.pem"]
     subprocess.run(
         [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject],
@@ -130,7 +130,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     )
     seen: list[Seen] = []
     names = {"3000": "operators", "3001": "read_only", "4180": "oauth2_proxy"}
-    servers = {port: _serve(name, seen) for port, name in names.items()}
+    servers = {port: running.enter_context(served(_answer(name, seen))) for port, name in names.items()}
     with socket.socket() as free, socket.socket() as other:
         free.bind(("127.0.0.1", 0))
         other.bind(("127.0.0.1", 0))
@@ -139,8 +139,8 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     text = text.replace("listen 443", f"listen 127.0.0.1:{port}").replace(
         "listen 80;", f"listen 127.0.0.1:{plain};"
     )
-    for number, server in servers.items():
-        text = text.replace(f"127.0.0.1:{number}", f"127.0.0.1:{server.server_port}")
+    for number, url in servers.items():
+        text = text.replace(f"127.0.0.1:{number}", url.removeprefix("http://"))
     paths = "".join(
         f"{kind}_temp_path {home}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -158,9 +158,6 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     finally:
         process.terminate()
         process.wait()
-        for server in servers.values():
-            server.shutdown()
-            server.server_close()
 
 
 @pytest.mark.parametrize(("user", "server"), [("viewer", "read_only"), ("operator", "operators")])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location, cr
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, World
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock
 from lineage_bridge_dagster_tests.catalogs.rest.tables import Bucket, Name
+from lineage_bridge_dagster_tests.http_server import Answering, served
 
 pytestmark = pytest.mark.xdist_group("rest")
 
@@ -223,21 +222,12 @@ def test_a_catalog_that_is_turned_off_gets_no_commit_and_fails_no_run(
 def web_page() -> Iterator[str]:
     """The URL of something that is not a catalog."""
 
-    class Page(BaseHTTPRequestHandler):
+    class Page(Answering):
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"<html>Sign in</html>")
+            self.reply(200, b"<html>Sign in</html>")
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/iceberg"
-        server.shutdown()
-        thread.join()
+    with served(Page) as url:
+        yield f"{url}/iceberg"
 
 
 @pytest.mark.parametrize("there", ["nothing", "a page"])
