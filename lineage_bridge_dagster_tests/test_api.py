@@ -79,6 +79,8 @@ def test_examples_run(
         assert printed == shown or not shown
     if section.startswith("push"):
         assert catalog.parameters("orders.v1")["lineage_bridge.source_topics"] == "orders.v1"
+        exec(SECTIONS[section][0].replace("orders.v1", "order"), {})  # noqa: S102
+        assert "lkc-abc123.order failed The graph has no" in capsys.readouterr().out
 
 
 def test_column_lineage_of_a_query_that_is_written_nowhere() -> None:

@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.business_context.business_context import BusinessContext
@@ -27,6 +26,7 @@ from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.lineage.ownership import other_owner
 from lineage_bridge_dagster.lineage.push_results import PushReport, PushStatus, TableResult
 from lineage_bridge_dagster.lineage.upstream import UpstreamIndex
+from lineage_bridge_dagster.text import did_you_mean
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -167,14 +167,13 @@ def _select(
 
 def _unknown_table(name: str, known: Sequence[str]) -> TableResult:
     database, _, table = name.removeprefix("glue://").replace("/", ".", 1).partition(".")
-    similar = get_close_matches(name.lower(), [other for other in known if ":" not in other], 1)
     return TableResult(
         name,
         database,
         table,
         PushStatus.FAILED,
         f"The graph has no Glue table {name}.",
-        (f"Did you mean {similar[0]}? " if similar else "")
+        did_you_mean(name.lower(), [other for other in known if ":" not in other])
         + "Name tables as DB.TABLE; `lineage-bridge push --dry-run` lists them.",
     )
 

@@ -153,8 +153,8 @@ class Extractor:
         with needs("collector", "The inventory collector"):
             import sqlglot  # noqa: F401 - before the first call, not at the first view
         mark = self.marks.read()
-        start = checked(start_hwm, "start_hwm") if start_hwm else mark or BEGINNING
-        end = checked(end_hwm, "end_hwm") if end_hwm else self._clock().strftime(FORMAT)
+        start = checked(start_hwm, "The start") if start_hwm else mark or BEGINNING
+        end = checked(end_hwm, "The end") if end_hwm else self._clock().strftime(FORMAT)
         if end < start:
             raise ConfigurationError(
                 f"The range of the extract ends at {end}, before it starts at {start} (UTC).",

@@ -46,6 +46,7 @@ from lineage_bridge_dagster.config.value_types import (
 )
 from lineage_bridge_dagster.config.variables import read_group
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.text import did_you_mean
 
 logger = logging.getLogger(__name__)
 
@@ -226,14 +227,22 @@ class CollectorSettings(BaseModel):
                     f"{origin}: {name} is a secret, which no file may hold.",
                     hint=f"Take it out, and set {NOT_IN_A_FILE[name]}, or store that in AWS Secrets Manager.",
                 ) from None
-            if first["type"] == "missing" and name in cls.model_fields:
+            if first["type"] == "missing":
+                variable = f", or in {VARIABLES}{name.upper()}" if name in cls.model_fields else ""
                 raise ConfigurationError(
                     f"{origin}: {name} is missing.",
-                    hint=f"Set it in the configuration, named with -c, or in {VARIABLES}{name.upper()}.",
+                    hint=f"Set it in the configuration, named with -c{variable}.",
                 ) from None
-            known = ", ".join(sorted("catalogId" if key == "catalog_id" else key for key in cls.model_fields))
+            if first["type"] == "extra_forbidden":
+                fields = LandingSettings.model_fields if name.startswith("landing.") else cls.model_fields
+                keys = sorted("catalogId" if key == "catalog_id" else key for key in fields)
+                close = did_you_mean(str(first["loc"][-1]), keys).strip()
+                raise ConfigurationError(
+                    f"{origin}: {name} is not a key.", hint=close or f"The keys are: {', '.join(keys)}."
+                ) from None
             raise ConfigurationError(
-                f"{origin}: {name}: {first['msg']}.", hint=f"The keys are: {known}."
+                f"{origin}: {name}: {first['msg'].removeprefix('Value error, ').rstrip('.')}.",
+                hint=f"Correct {name}.",
             ) from None
         settings._variables = variables
         if settings.landing:

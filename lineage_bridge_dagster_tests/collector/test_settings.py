@@ -185,3 +185,18 @@ def test_unknown_key_is_told_those_that_a_file_may_have() -> None:
     with pytest.raises(ConfigurationError, match="bucket") as caught:
         CollectorSettings.of({**DOCUMENTED, "bucket": "x"})
     assert set(DOCUMENTED) <= set(caught.value.hint.removeprefix("The keys are: ").strip(".").split(", "))
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        ({"maks": True}, "maks is not a key", "Did you mean mask?"),
+        ({"landing": {"url": "/x", "kmskey": "k"}}, "landing.kmskey is not a key", "Did you mean kms_key?"),
+        ({"landing": {"region": "eu-west-1"}}, "landing.url is missing", "named with -c."),
+        ({"mask_classes": ["comment"]}, "mask_classes.0: Input should be 'comments'", "Correct mask_classes.0."),
+    ],
+)
+def test_misspelt_key_is_told_the_one_that_is_meant(change: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        CollectorSettings.of({**DOCUMENTED, **change})
+    assert caught.value.hint.endswith(hint)

@@ -226,8 +226,9 @@ def _not_yet(source: Node) -> _Cause:
 
 
 def _region_cause(source: Node, region: str) -> list[_Cause]:
-    elsewhere = TableflowNode.of(source).region
-    if not elsewhere or elsewhere == region:
+    tableflow = TableflowNode.of(source)
+    elsewhere = tableflow.region
+    if not elsewhere or elsewhere == region or tableflow.storage_kind in UNSUPPORTED_STORAGES:
         return []
     return [
         (

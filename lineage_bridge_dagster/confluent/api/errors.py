@@ -28,6 +28,7 @@ class ConfluentError(LineageBridgeError):
 class MissingCredential(ConfluentError):
     """No API key is configured for a plane."""
 
+    exit_code = 2
     denied = True
 
 

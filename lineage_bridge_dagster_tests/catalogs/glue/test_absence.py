@@ -72,7 +72,7 @@ def reason(database: DatabaseReading | None = VISIBLE, **attributes: Any) -> Abs
             id="Iceberg fails",
         ),
         pytest.param(
-            {"storage_kind": "Managed"},
+            {"storage_kind": "Managed", "region": "eu-west-1"},
             "storage_unsupported",
             "it is in Confluent's managed storage, from which Confluent syncs no table to Glue",
             "bucket of your own",
