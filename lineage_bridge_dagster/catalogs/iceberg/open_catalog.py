@@ -68,9 +68,9 @@ def catalog_errors(name: str, *, tableflow: bool = False) -> Iterator[None]:
         raise
     # A ValueError means that something other than a catalog answered, such as a proxy's page.
     except (RESTError, RequestException, BotoCoreError, ClientError, ValueError) as error:
-        text = str(error) or type(error).__name__
+        text = (str(error) or type(error).__name__).rstrip(".")
         raise CatalogError(
-            f"The catalog {name!r} did not answer: {text}", hint=hint_of(text, tableflow=tableflow)
+            f"The catalog {name!r} did not answer: {text}.", hint=hint_of(text, tableflow=tableflow)
         ) from error
     except BaseException as error:
         if isinstance(error, Exception) or is_interruption(error):
