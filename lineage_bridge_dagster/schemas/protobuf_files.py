@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from lineage_bridge_dagster.extras import install
 from lineage_bridge_dagster.schemas.errors import SchemaError
@@ -135,12 +136,22 @@ def all_messages(schema: RegisteredSchema) -> dict[str, DescriptorProto]:
     Raises:
         SchemaError: The text is not a Protobuf schema.
     """
-    found: dict[str, DescriptorProto] = {}
-    for file in descriptors(schema).file:
-        pending = [(f".{file.package}" if file.package else "", each) for each in file.message_type]
-        while pending:
-            scope, message = pending.pop()
-            name = f"{scope}.{message.name}"
-            found[name] = message
-            pending += [(name, inner) for inner in message.nested_type]
-    return found
+    return {
+        own_name(file, local): message
+        for file in descriptors(schema).file
+        for local, message in declared_messages(file)
+    }
+
+
+def declared_messages(file: FileDescriptorProto) -> Iterator[tuple[str, DescriptorProto]]:
+    """The messages of a file, each by its name within the package, those within others included."""
+    pending = [(each.name, each) for each in file.message_type]
+    while pending:
+        local, message = pending.pop()
+        yield local, message
+        pending += [(f"{local}.{inner.name}", inner) for inner in message.nested_type]
+
+
+def own_name(file: FileDescriptorProto, *names: str) -> str:
+    """The full name of what a file declares, with a dot before it."""
+    return "".join(f".{each}" for each in (*filter(None, (file.package,)), *names))

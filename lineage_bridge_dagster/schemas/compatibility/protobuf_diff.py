@@ -16,9 +16,9 @@ from lineage_bridge_dagster.schemas.compatibility.protobuf_types import (
     TEXT,
     ProtobufTypes,
     messages_of,
-    own_name,
 )
 from lineage_bridge_dagster.schemas.compatibility.violation import Violation
+from lineage_bridge_dagster.schemas.protobuf_files import own_name
 
 _LABELS = {
     FieldDescriptorProto.LABEL_OPTIONAL: "optional",

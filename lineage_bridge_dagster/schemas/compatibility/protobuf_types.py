@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +12,12 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorProto,
 )
 
-from lineage_bridge_dagster.schemas.protobuf_files import descriptors, record_message
+from lineage_bridge_dagster.schemas.protobuf_files import (
+    declared_messages,
+    descriptors,
+    own_name,
+    record_message,
+)
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema
 
 _F = FieldDescriptorProto
@@ -68,9 +73,9 @@ class ProtobufTypes:
         """
         files = descriptors(schema).file
         messages = {
-            name: found
+            own_name(file, local): ProtobufType(message, local, file.name == files[-1].name)
             for file in files
-            for name, found in _declared(file, is_own=file is files[-1] or file.name == files[-1].name)
+            for local, message in declared_messages(file)
         }
         scope = f".{files[-1].package}" if files[-1].package else ""
         first = next((f"{scope}.{each.name}" for each in files[-1].message_type), "")
@@ -93,23 +98,10 @@ class ProtobufTypes:
         return "" if outer is None else ".".join(filter(None, (outer, name)))
 
 
-def own_name(file: FileDescriptorProto, *names: str) -> str:
-    """The full name of what a file declares, with a dot before it."""
-    return "".join(f".{each}" for each in (*filter(None, (file.package,)), *names))
-
-
 def messages_of(scope: FileDescriptorProto | DescriptorProto) -> dict[str, DescriptorProto]:
     """The messages that are declared in a file or a message, without the entries of maps."""
     inner = scope.message_type if isinstance(scope, FileDescriptorProto) else scope.nested_type
     return {each.name: each for each in inner if not each.options.map_entry}
-
-
-def _declared(file: FileDescriptorProto, *, is_own: bool) -> Iterator[tuple[str, ProtobufType]]:
-    pending = [(each.name, each) for each in file.message_type]
-    while pending:
-        local, message = pending.pop()
-        yield own_name(file, local), ProtobufType(message, local, is_own)
-        pending += [(f"{local}.{inner.name}", inner) for inner in message.nested_type]
 
 
 def _columns(messages: Mapping[str, ProtobufType], root: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ timestamps and maps are leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from pyiceberg.types import IcebergType, ListType, StructType
 from lineage_bridge_dagster.confluent.connectors.columns.records import RecordNode, anything, leaf, struct
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.schemas.columns import own_type
-from lineage_bridge_dagster.schemas.protobuf_files import descriptors
+from lineage_bridge_dagster.schemas.protobuf_files import all_messages, descriptors
 from lineage_bridge_dagster.schemas.schemas import PROTOBUF, RegisteredSchema
 from lineage_bridge_dagster.schemas.types import MAX_DEPTH
 
@@ -52,21 +52,8 @@ def _node(kind: IcebergType, name: str) -> RecordNode:
 
 
 def _protobuf(schema: RegisteredSchema, base: str) -> RecordNode:
-    files = descriptors(schema).file
-    messages = {
-        name: message
-        for file in files
-        for name, message in _messages(f".{file.package}" if file.package else "", file.message_type)
-    }
-    first = files[-1].message_type
-    return _message(first[0], base, messages, 0) if first else anything(base)
-
-
-def _messages(scope: str, found: Any) -> Iterator[tuple[str, Any]]:
-    for message in found:
-        name = f"{scope}.{message.name}"
-        yield name, message
-        yield from _messages(name, message.nested_type)
+    first = descriptors(schema).file[-1].message_type
+    return _message(first[0], base, all_messages(schema), 0) if first else anything(base)
 
 
 def _message(message: Any, name: str, messages: Mapping[str, Any], depth: int) -> RecordNode:
