@@ -75,7 +75,10 @@ class ReadableCommand(click.Command):
         except OSError as error:
             if error.errno not in _FULL:
                 raise
-            err.print(f"Error: The output cannot be written: {error.strerror}.", style="red", markup=False)
+            text = (
+                f"Error: The output cannot be written: {error.strerror}.\n  -> Make room, or write elsewhere."
+            )
+            err.print(text, style="red", markup=False)
             ctx.exit(EXIT_FAILED)
 
 

@@ -6,7 +6,6 @@ A key is read from the file, and where that has none, or an empty text, from the
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -46,6 +45,7 @@ from lineage_bridge_dagster.config.value_types import (
 )
 from lineage_bridge_dagster.config.variables import read_group
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.lineage.files import read_json
 from lineage_bridge_dagster.text import did_you_mean
 
 logger = logging.getLogger(__name__)
@@ -270,20 +270,12 @@ def load_config(path: str | os.PathLike[str], warn: Callable[[str], None] = logg
     Raises:
         ConfigurationError: The file cannot be read, or has no JSON object.
     """
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot read {path}: {error.strerror}.", hint="Name the configuration with -c."
-        ) from error
-    except ValueError as error:
-        where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise ConfigurationError(
-            f"{path} is not JSON{where}.",
-            hint='It must have one object, such as {"regions": ["us-east-1"], "output_path": "/tmp/output"}.',
-        ) from error
+    hint = (
+        'Name a file with -c that has one object: {"regions": ["us-east-1"], "output_path": "/tmp/output"}.'
+    )
+    found = read_json(Path(path), hint)
     if not isinstance(found, dict):
-        raise ConfigurationError(f"{path} has no JSON object.", hint='Write {"regions": ["us-east-1"]}.')
+        raise ConfigurationError(f"{path} has no JSON object.", hint=hint)
     for key in ("secret", "session_token", "mask_key"):
         if found.get(key):
             warn(

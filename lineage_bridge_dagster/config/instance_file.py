@@ -21,7 +21,7 @@ def component_fields(path: Path, component: str) -> Mapping[str, Any]:
         ConfigurationError: it is not YAML, or has no instance of the component.
     """
     try:
-        documents = [each for each in yaml.safe_load_all(path.read_text()) if isinstance(each, Mapping)]
+        documents = [each for each in yaml.safe_load_all(path.read_bytes()) if isinstance(each, Mapping)]
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}", hint="Pass a defs.yaml.") from error
     found = [each for each in documents if str(each.get("type", "")).endswith(f".{component}")]

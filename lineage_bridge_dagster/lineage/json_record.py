@@ -70,13 +70,13 @@ class JsonRecord:
         value = self._fields.get(field)
         if value is None:
             return 1.0
-        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        if type(value) in (int, float) and 0 <= value <= 1:
             return float(value)
         raise self.error(field, "a number from 0 to 1", "1.0")
 
     def count(self, field: str) -> int | None:
         value = self._fields.get(field)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        if value is None or type(value) is int:
             return value
         raise self.error(field, "an integer or null", "12")
 
@@ -88,10 +88,8 @@ class JsonRecord:
 
     def mapping(self, field: str) -> dict[str, Any]:
         value = self._fields.get(field)
-        if value is None:
-            return {}
-        if isinstance(value, Mapping):
-            return value if isinstance(value, dict) else dict(value)
+        if value is None or isinstance(value, Mapping):
+            return value if isinstance(value, dict) else dict(value or {})
         raise self.error(field, "an object", "{...}")
 
     def texts_by_name(self, field: str) -> dict[str, str]:
@@ -107,10 +105,6 @@ class JsonRecord:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
         raise self.error(field, "a list of strings", '["..."]')
-
-    def record(self, field: str) -> JsonRecord:
-        """An object with its own location."""
-        return JsonRecord(self._fields.get(field), self._at(field), self._name)
 
     def records(self, field: str) -> Iterator[JsonRecord]:
         """The objects of a list, each with its own location."""

@@ -67,7 +67,7 @@ def test_wrong_value_is_an_error_that_names_the_key_and_quotes_no_value(
     assert "geheim" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '"x"'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', "[" * 100_000])
 def test_file_without_a_json_object_is_an_error(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.json"
     path.write_text(text)
@@ -77,8 +77,9 @@ def test_file_without_a_json_object_is_an_error(tmp_path: Path, text: str) -> No
 
 def test_file_is_read_as_it_is_documented(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps(DOCUMENTED))
-    assert load_config(path) == DOCUMENTED
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path.write_text(json.dumps(DOCUMENTED), encoding=encoding)
+        assert load_config(path) == DOCUMENTED
 
 
 def test_key_that_the_file_leaves_empty_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:

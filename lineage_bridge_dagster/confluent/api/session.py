@@ -127,7 +127,18 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         self._counts = current_counts()
         self._in_flight = threading.BoundedSemaphore(settings.max_concurrency)
         try:
-            self._client = self._opened(transport)
+            self._client = httpx.Client(
+                transport=transport,
+                timeout=httpx.Timeout(settings.timeout_seconds, connect=min(10.0, settings.timeout_seconds)),
+                follow_redirects=False,
+                headers={"Accept": "application/json", "User-Agent": "lineage-bridge-dagster"},
+                limits=httpx.Limits(
+                    max_connections=settings.max_concurrency,
+                    max_keepalive_connections=settings.max_concurrency,
+                ),
+                # A proxy from the environment cannot reach this machine's loopback.
+                trust_env=not is_loopback(self.base.host),
+            )
         except (ValueError, httpx.InvalidURL):
             # Its text may show the password.
             raise ConfigurationError(
@@ -137,20 +148,6 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         # A request that waits for its next attempt occupies a thread, but no slot in flight.
         self._pool = ThreadPoolExecutor(
             max_workers=2 * settings.max_concurrency, thread_name_prefix="confluent"
-        )
-
-    def _opened(self, transport: httpx.BaseTransport | None) -> httpx.Client:
-        settings = self.settings
-        return httpx.Client(
-            transport=transport,
-            timeout=httpx.Timeout(settings.timeout_seconds, connect=min(10.0, settings.timeout_seconds)),
-            follow_redirects=False,
-            headers={"Accept": "application/json", "User-Agent": "lineage-bridge-dagster"},
-            limits=httpx.Limits(
-                max_connections=settings.max_concurrency, max_keepalive_connections=settings.max_concurrency
-            ),
-            # A proxy from the environment cannot reach this machine's loopback.
-            trust_env=not is_loopback(self.base.host),
         )
 
     def __exit__(self, *_: object) -> None:

@@ -66,7 +66,7 @@ class Record:
 
     def _read(self) -> None:
         try:
-            data = json.loads(self._path.read_text())
+            data = json.loads(self._path.read_text(encoding="utf-8"))
             place = data["place"]
             changes = [Change(entry["title"], action_from_json(entry["undo"])) for entry in data["changes"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
