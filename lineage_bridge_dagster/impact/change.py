@@ -210,7 +210,7 @@ def change_of_json(document: object, name: str = "the change") -> Change:
         case "statement":
             return StatementChange(record.required("name"), record.required("sql"))
         case _:
-            config = settings_of(record.mapping("config"), name)
+            config = settings_of(record.required_mapping("config"), name)
             return ConnectorChange(record.required("name"), config, record.text("type") or "")
 
 

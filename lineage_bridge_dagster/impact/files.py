@@ -130,8 +130,8 @@ def read_case(document: object) -> tuple[World, GivenChanges]:
     """
     given = JsonRecord(document, "", "the line")
     changes = GivenChanges()
-    changes.add_document(given.mapping("change"))
-    return World.of_json(given.mapping("world"), "its world"), changes
+    changes.add_document(given.required_mapping("change"))
+    return World.of_json(given.required_mapping("world"), "its world"), changes
 
 
 def read_schema(path: Path, subject: str) -> SubjectSchemas:

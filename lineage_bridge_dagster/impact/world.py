@@ -192,7 +192,9 @@ class World:
                 each.required("name"),
                 each.text("type") or "",
                 each.text("id"),
-                settings_of(each.mapping("config"), f"{name}: the connector {each.required('name')}"),
+                settings_of(
+                    each.required_mapping("config"), f"{name}: the connector {each.required('name')}"
+                ),
             )
             for each in record.records("connectors")
         )

@@ -92,6 +92,11 @@ class JsonRecord:
             return value if isinstance(value, dict) else dict(value or {})
         raise self.error(field, "an object", "{...}")
 
+    def required_mapping(self, field: str) -> dict[str, Any]:
+        if field in self:
+            return self.mapping(field)
+        raise self.error(field, "an object", "{...}")
+
     def texts_by_name(self, field: str) -> dict[str, str]:
         found = self.mapping(field)
         if all(isinstance(value, str) for value in found.values()):

@@ -68,7 +68,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "long.json": "9" * 5_000,
         "number.json": '[{"kind": "drop", "what": "topic", "name": 7}]',
         "schema.txt": "",
-        "lines.jsonl": f"{json.dumps(case)}\n\nnonsense\n",
+        "lines.jsonl": f"{json.dumps(case)}\n\nnonsense\n{json.dumps(WORLD)}\n",
     }.items():
         Path(name).write_text(text)
     Path("latin.sql").write_bytes(b"SELECT '\xe4'")
@@ -178,11 +178,12 @@ def test_forms_go_to_a_file_or_to_stdout(form: str, start: str) -> None:
 
 def test_lines_are_reported_one_by_one_in_their_order() -> None:
     result = run("impact", "--jsonl", "lines.jsonl")
-    good, bad = map(json.loads, result.stdout.splitlines())
+    good, bad, without_world = map(json.loads, result.stdout.splitlines())
     assert result.exit_code == 0
     assert (good["id"], good["effects"][0]["verdict"]) == ("case", "loses_data")
     assert bad["id"] == 3
     assert bad["error"]
+    assert "change is missing" in without_world["error"]
 
 
 def test_input_comes_from_stdin() -> None:

@@ -50,6 +50,14 @@ def test_a_full_disk_behind_the_output_is_named(monkeypatch: pytest.MonkeyPatch,
     assert "The output cannot be written: No space left on device." in result.stderr
 
 
+def test_a_broken_dagster_yaml_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "dagster.yaml").write_text("a: [")
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    result = run("delete-runs", "--older-than", "3")
+    assert result.exit_code == 2
+    assert f"{tmp_path / 'dagster.yaml'} cannot be read" in " ".join(result.stderr.split())
+
+
 def test_a_report_of_sql_is_written_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii"))

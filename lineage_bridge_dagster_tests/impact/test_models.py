@@ -77,6 +77,7 @@ def test_changes_are_read_from_json() -> None:
         {"kind": "drop", "what": "column", "of": 7, "column": "c"},
         {"kind": "statement", "name": "s", "sql": None},
         {"kind": "connector", "name": "c", "config": {"topics": ["a"]}},
+        {"kind": "connector", "name": "c", "config": None},
     ],
 )
 def test_a_file_that_holds_no_change_is_refused(document: object) -> None:
