@@ -79,7 +79,7 @@ def test_run_that_may_fail_fails_over_an_api_that_was_not_read(
     ("changes", "fail_on", "message"),
     [
         ([], "never", "No change is given."),
-        ([{"kind": "drip"}], "never", "'drip' is not a kind of change."),
+        ([{"kind": "drip"}], "never", "the change: kind is a string 'drip'; expected one of schema, drop"),
         ([DROP], "break", "Did you mean breaks?"),
     ],
 )
