@@ -17,13 +17,7 @@ from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 
 
 class ConnectorFlow(NamedTuple):
-    """A connector's job, with what else its configuration tells.
-
-    Attributes:
-        job: Its job.
-        config: Its configuration.
-        lineage: What it reads and writes.
-    """
+    """A connector's job, with what else its configuration tells."""
 
     job: FlowJob
     config: Config
@@ -37,12 +31,7 @@ class ConnectorFlow(NamedTuple):
 def connector_flows(
     connectors: Iterable[ConnectorRecord], topics: Collection[str]
 ) -> dict[NodeRef, ConnectorFlow]:
-    """The flow of each connector, by its node.
-
-    Args:
-        connectors: The connectors.
-        topics: All topics of their cluster.
-    """
+    """The flow of each connector, by its node."""
     existing = ExistingTopics.of(topics)
     flows = (connector_flow(connector, existing) for connector in connectors)
     return {flow.job.node: flow for flow in flows}

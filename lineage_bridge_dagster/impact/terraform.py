@@ -64,12 +64,7 @@ _ACTIVE = "ACTIVE"
 
 @dataclass(frozen=True, slots=True)
 class TerraformPlan:
-    """The changes of a plan.
-
-    Attributes:
-        changes: In the order of the plan.
-        gaps: What it changes that is not assessed.
-    """
+    """The changes of a plan."""
 
     changes: tuple[Change, ...]
     gaps: tuple[ImpactGap, ...]

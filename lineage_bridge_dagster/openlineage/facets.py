@@ -48,12 +48,7 @@ Names = Mapping[str, OpenLineageName]
 
 
 def dataset_facets(node: Node, name: OpenLineageName) -> dict[str, Any]:
-    """What is known of a dataset: its schema, documentation, owners, tags, catalog and other names.
-
-    Args:
-        node: The dataset.
-        name: Its name.
-    """
+    """What is known of a dataset: its schema, documentation, owners, tags, catalog and other names."""
     found = _shared_facets(node, "Dataset")
     if fields := _fields(node):
         found["schema"] = _facet("1-2-0", "SchemaDatasetFacet", fields=[_field(each) for each in fields])

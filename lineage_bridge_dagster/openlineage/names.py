@@ -55,10 +55,6 @@ def other_names(node: Node, name: OpenLineageName) -> list[tuple[OpenLineageName
 
     A topic is known by each of its bootstrap servers, and a table by its location. A Glue table has its own
     name once more as `TABLE`: DataHub's converter takes only a symlink of this kind for a table of Glue.
-
-    Args:
-        node: The dataset.
-        name: Its name.
     """
     if isinstance(node, TopicNode):
         namespaces = kafka_namespaces(node)

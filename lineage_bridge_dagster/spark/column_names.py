@@ -26,11 +26,6 @@ class ColumnNameError(ConfigurationError):
 def match(name: str, names: Iterable[str], where: str) -> str | None:
     """The one of these names that a name means; None if there is none.
 
-    Args:
-        name: what a user wrote.
-        names: of the columns.
-        where: what `name` stands in, for the message.
-
     Raises:
         ColumnNameError: several differ from it in case.
 

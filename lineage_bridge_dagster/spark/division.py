@@ -30,20 +30,10 @@ def tasks(size: float, cores: int) -> int:
 
 
 def matching_tasks(tasks: int, rows: int) -> int:
-    """The tasks by which the records of a batch find the rows of their keys.
-
-    Args:
-        tasks: of the batch.
-        rows: of the table.
-    """
+    """The tasks by which the records of a batch find the rows of their keys."""
     return max(tasks, ceil(rows / _MOST_ROWS))
 
 
 def most_of_partition(records: Iterable[int], tasks: int) -> int:
-    """The records of one partition that a task reads at most, so that long partitions are shared out.
-
-    Args:
-        records: of each partition.
-        tasks: of the batch.
-    """
+    """The records of one partition that a task reads at most, so that long partitions are shared out."""
     return max(1, ceil(sum(records) / max(1, tasks)))

@@ -70,13 +70,6 @@ def ensure_table(
 ) -> None:
     """Create the table and its namespace if they do not exist.
 
-    Args:
-        spark: the session.
-        table: the table.
-        columns: its columns as DDL.
-        partitioned_by: the PARTITIONED BY clause.
-        properties: table properties.
-
     Raises:
         ConfigurationError: the catalog has no warehouse to place the table in.
         LineageBridgeError: the catalog has a table of this name that is not an Iceberg table.

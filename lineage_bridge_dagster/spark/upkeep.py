@@ -101,12 +101,6 @@ def keep_up(spark: SparkSession, name: TableName, limits: UpkeepLimits, now: dat
 
     Each step is complete in itself, so that one that fails leaves what came before.
 
-    Args:
-        spark: a session that reads and writes `main`.
-        name: the table.
-        limits: what is kept.
-        now: the time, with its zone.
-
     Raises:
         CommitConflictError: a writer kept changing the files that were being compacted; nothing was changed.
         ForeignFilesError: the table is where our own configuration does not place it, and nothing was

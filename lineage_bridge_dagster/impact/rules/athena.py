@@ -17,13 +17,7 @@ from lineage_bridge_dagster.lineage.columns import How
 
 
 def view_reaction(view: FlowJob, node: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
-    """What happens to a view.
-
-    Args:
-        view: Its job, with one output.
-        node: The table or view that it reads.
-        deltas: What differs there, from one change.
-    """
+    """What happens to a view."""
     found = [each for delta in deltas for each in _reactions(view, node, delta)]
     stale = [each for each in found if each.kind is DeltaKind.BROKEN]
     return Reaction(stale[:1] or found)

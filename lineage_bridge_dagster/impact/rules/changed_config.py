@@ -47,13 +47,7 @@ _MASKS = re.compile(r"column\.(mask|truncate)\..*")
 def config_deltas(
     old: ConnectorFlow, new: ConnectorFlow, fields: Mapping[NodeRef, Mapping[str, SchemaField]]
 ) -> Iterator[tuple[NodeRef, NodeDelta]]:
-    """What differs in the outputs of a connector.
-
-    Args:
-        old: It before.
-        new: It after.
-        fields: Topic -> the fields of its records.
-    """
+    """What differs in the outputs of a connector."""
     for before in old.job.outputs:
         after = new.job.output(before.node)
         if after is None:
@@ -97,13 +91,7 @@ def written_format(old: Config, new: Config) -> tuple[str, str] | None:
 
 
 def excluded_columns(config: Config, datasets: Iterable[NodeRef], columns: Iterable[str]) -> set[str]:
-    """The columns that a Debezium connector leaves out of its events.
-
-    Args:
-        config: Its configuration.
-        datasets: The tables whose columns these are.
-        columns: The columns.
-    """
+    """The columns that a Debezium connector leaves out of its events."""
     excluded = _compiled(config.items("column.exclude.list", "column.blacklist"))
     included = _compiled(config.items("column.include.list", "column.whitelist"))
     names = [dataset.name.rpartition("/")[2] for dataset in datasets]

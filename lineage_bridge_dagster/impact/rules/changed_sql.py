@@ -41,13 +41,7 @@ Sinks = Mapping[NodeRef, Mapping[str, SinkColumn]]
 
 
 def refusal(job: FlowJob, topics: frozenset[NodeRef], sinks: Sinks) -> tuple[str | None, str]:
-    """The column for which Flink refuses a statement, if one decides, and why; no reason if it does not.
-
-    Args:
-        job: The statement.
-        topics: All topics that exist.
-        sinks: The columns of those that it writes.
-    """
+    """The column for which Flink refuses a statement, if one decides, and why; no reason if it does not."""
     if job.error:
         return None, f"Flink refuses the SQL: {job.error}"
     missing = sorted(node.name for node in job.inputs - topics)

@@ -41,15 +41,7 @@ def sink_reaction(
     deltas: Sequence[NodeDelta],
     fields: Mapping[str, SchemaField],
 ) -> Reaction:
-    """What happens to a sink and to its datasets.
-
-    Args:
-        job: The connector.
-        config: Its configuration.
-        topic: What it reads.
-        deltas: What differs there, from one change.
-        fields: The fields of the topic's records before.
-    """
+    """What happens to a sink and to its datasets."""
     names: list[str] = [*fields, *(delta.column for delta in deltas if delta.column)]
     passed = passed_columns(config, names)
     outputs = [output for output in job.outputs if topic in output.inputs]
@@ -147,13 +139,7 @@ def _takes_columns(config: Config) -> bool:
 
 
 def source_reaction(job: FlowJob, dataset: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
-    """What happens to a source connector and to its topics.
-
-    Args:
-        job: The connector.
-        dataset: What it reads.
-        deltas: What differs there, from one change.
-    """
+    """What happens to a source connector and to its topics."""
     outputs = [output for output in job.outputs if dataset in output.inputs]
     reaction = Reaction()
     for delta in deltas:

@@ -21,13 +21,7 @@ _NO_OUTPUT = "its events name nothing that it writes"
 
 
 def outside_job_reaction(job: FlowJob, node: NodeRef, deltas: Sequence[NodeDelta]) -> Reaction:
-    """What happens to an outside job and to what it writes.
-
-    Args:
-        job: The job.
-        node: What it reads.
-        deltas: What differs there, from one change.
-    """
+    """What happens to an outside job and to what it writes."""
     outputs = [output for output in job.outputs if node in output.inputs]
     reaction = Reaction()
     gaps: list[str] = []

@@ -98,10 +98,6 @@ def ledger_to_json(ledger: JobLedger) -> dict[str, Any]:
 def ledger_from_json(document: object, now: datetime) -> JobLedger:
     """Read a ledger.
 
-    Args:
-        document: The JSON.
-        now: See `JobLedger`.
-
     Raises:
         ValueError: It is of another version, or malformed; all events have to be read again.
     """

@@ -46,9 +46,6 @@ class RefusedEventError(LineageBridgeError):
 def parse_event(document: object) -> IncomingEvent:
     """Read an event of a run, a job or a dataset.
 
-    Args:
-        document: The JSON of one event.
-
     Raises:
         RefusedEventError: It is not an event; the message says what is wrong, and where.
     """

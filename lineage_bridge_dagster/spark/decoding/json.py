@@ -102,12 +102,7 @@ class JsonFormat(Format):
 
 
 def plan_of(node: JsonNode, path: str = "") -> dict[str, Any]:
-    """What `JsonShape.java` reads a value by.
-
-    Args:
-        node: what the schema says of it.
-        path: where it is in its record.
-    """
+    """What `JsonShape.java` reads a value by."""
     expected, ranked = _expected(node), sorted(node.properties, key=lambda each: _specific(each.node))
     return {
         "kind": node.kind,

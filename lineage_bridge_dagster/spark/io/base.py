@@ -188,12 +188,6 @@ class TableIOManager(ConfigurableIOManager):
     ) -> TableName:
         """The table of an asset that this IO manager writes.
 
-        Args:
-            step: the context of the step.
-            metadata: that of the asset's definition.
-            key: the asset's key.
-            by_spark: whether Spark is to write it.
-
         Raises:
             ConfigurationError: the table is not one to write to: its catalog is unknown or read-only, or
                 Tableflow writes it.

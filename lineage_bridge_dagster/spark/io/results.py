@@ -63,12 +63,7 @@ def column_schema(columns: Iterable[tuple[str, str, str | None, bool]]) -> Table
 
 
 def preview(columns: Sequence[tuple[str, str]], rows: Iterable[Iterable[Any]]) -> TableMetadataValue | None:
-    """A few rows as a table, values cut at 80 characters; None without rows.
-
-    Args:
-        columns: their names and types.
-        rows: their values.
-    """
+    """A few rows as a table, values cut at 80 characters; None without rows."""
     names = [name for name, _ in columns]
     records = [TableRecord({n: _cell(v) for n, v in zip(names, row, strict=True)}) for row in rows]
     schema = TableSchema([TableColumn(name, type_) for name, type_ in columns])

@@ -46,12 +46,7 @@ _MAX_DEPTH = 30
 
 
 class ExpressionReader:
-    """Derives the origins of the expressions in one statement's tree.
-
-    Args:
-        tree: The statement.
-        read_query: Derives the columns of a subquery.
-    """
+    """Derives the origins of the expressions in one statement's tree."""
 
     def __init__(self, tree: Tree, read_query: ReadQuery) -> None:
         self._tree = tree

@@ -23,12 +23,7 @@ _MAX_LENGTH = 300
 
 
 class FormulaReader:
-    """Writes the formulas of one statement's expressions.
-
-    Args:
-        tree: The statement.
-        read_query: Derives the columns of a subquery.
-    """
+    """Writes the formulas of one statement's expressions."""
 
     def __init__(self, tree: Tree, read_query: ReadQuery) -> None:
         self._tree = tree

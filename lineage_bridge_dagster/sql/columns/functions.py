@@ -104,13 +104,7 @@ class Arguments:
 
 
 def function_relation(arguments: Arguments, origin: Callable[[int], Origin], models: Models) -> Relation:
-    """The columns of a table function in FROM.
-
-    Args:
-        arguments: Its name and arguments.
-        origin: Derives an argument that is an expression.
-        models: The known models.
-    """
+    """The columns of a table function in FROM."""
     name = arguments.name.upper()
     tables = list(arguments.tables())
     if name in WINDOWS and tables:

@@ -44,12 +44,6 @@ def with_changes(frame: DataFrame, topic: str, config: TopicLoad, key: Decoder) 
 
     Records that change no key get an `_error`. Truncations that are to be applied are `_truncated` instead.
 
-    Args:
-        frame: the records.
-        topic: its name.
-        config: the table's.
-        key: what decoded the keys.
-
     Raises:
         SuspendedError: the values of a Debezium topic are not envelopes.
     """

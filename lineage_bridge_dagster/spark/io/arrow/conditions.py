@@ -110,11 +110,6 @@ def slice_types(slice_: Slice, schema: Schema, label: str) -> dict[str, ColumnTy
 def parsed(text: str, schema: Schema, option: str) -> BooleanExpression:
     """A condition in SQL, of what PyIceberg understands: comparisons, IN, LIKE, IS NULL, AND, OR, NOT.
 
-    Args:
-        text: the condition.
-        schema: the columns.
-        option: where it is set, for messages.
-
     Returns:
         The condition, over the columns as the schema names them.
 

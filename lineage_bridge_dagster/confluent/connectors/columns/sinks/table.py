@@ -124,12 +124,7 @@ def unknown(reason: str, path: str = ANY) -> Iterator[WrittenColumn]:
 
 
 def row(node: RecordNode | None, name: Callable[[str], str] = str) -> Iterator[WrittenColumn]:
-    """A column for each field of a structure, whatever is in it.
-
-    Args:
-        node: The structure.
-        name: Names a column after its field.
-    """
+    """A column for each field of a structure, whatever is in it."""
     if node is None:
         return
     for own, child in node.known.items():
