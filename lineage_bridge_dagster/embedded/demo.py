@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
+import sys
 import time
 
 import click
@@ -101,6 +103,7 @@ def _show_ui(stack: Stack, dagster: DagsterProcess, progress: DemoProgress) -> N
 def _what_to_try(stack: Stack, dagster: DagsterProcess) -> str:
     others = stack.topics_without_tableflow()
     topic = others[0] if others else "TOPIC"
+    command = "lineage-bridge" if shutil.which("lineage-bridge") == sys.argv[0] else sys.argv[0]
     return f"""
 The Dagster UI: {dagster.url}
 
@@ -109,11 +112,11 @@ What to try
      of the S3 Tables bucket (sales), or one that only Tableflow's own catalog has (inventory-products).
   2. {dagster.url}/automation : each tick of the lineage sensor reports what it saw and did.
   3. In a second terminal, give another topic a table, and watch its asset appear and its lineage be pushed:
-       .venv/bin/lineage-bridge local enable-tableflow {topic}
+       {command} local enable-tableflow {topic}
   4. Take a table's lineage away, and watch it come back:
-       .venv/bin/lineage-bridge local wipe analytics_eu.orders.v1
+       {command} local wipe analytics_eu.orders.v1
   5. Compare what is in Glue with what would be pushed:
-       set -a; . {stack.home / "stack.env"}; set +a; .venv/bin/lineage-bridge push --dry-run
+       set -a; . {stack.home / "stack.env"}; set +a; {command} push --dry-run
 
 Logs: {dagster.log.parent}   Data: {stack.home}   Stop with Ctrl-C.
 """

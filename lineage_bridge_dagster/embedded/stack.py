@@ -347,7 +347,7 @@ class Stack:
         if any(class_archive.is_long_enough(Path(part)) for part in recordings):
             progress(
                 "Keeping the classes that Java has loaded, so that the next start is faster "
-                "(about 25 s, once; Ctrl-C leaves it out)"
+                "(about a minute, once; Ctrl-C leaves it out)"
             )
             with contextlib.suppress(KeyboardInterrupt):
                 return self._stop_recording()

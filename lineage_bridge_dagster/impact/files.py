@@ -109,11 +109,12 @@ class GivenChanges:
         Raises:
             ConfigurationError: It is not a node.
         """
-        kind, separator, name = text.partition(":")
-        if not separator or not name:
+        kind, _, name = text.partition(":")
+        kinds = [*NodeKind, "subject", "tableflow"]
+        if kind not in kinds or not name:
             raise ConfigurationError(
                 f"{text!r} does not name anything to drop.",
-                hint=f"Write kind:name; kinds: {', '.join(NodeKind)}.",
+                hint=f"Write kind:name; kinds: {', '.join(kinds)}.",
             )
         if kind in (NodeKind.DATASET, NodeKind.GLUE) and "#" in name:
             node, _, column = name.rpartition("#")

@@ -139,6 +139,7 @@ def test_changes_count_together() -> None:
         (["--world", "world.json", "--drop", "tabel:orders"], "tabel"),
         (["--world", "world.json", "--plan", "world.json"], "terraform show -json"),
         (["--world", "world.json", "--change", "list.json"], "list.json holds a number"),
+        (["--world", "world.json", "--drop", "topik:a"], "does not name anything to drop"),
         (["--world", "bad.json", "--drop", "topic:a"], "bad.json, line 1, column 2: invalid JSON"),
         (["--world", "list.json", "--drop", "topic:a"], "list.json holds a list"),
         (["--world", "missing.json", "--drop", "topic:a"], "missing.json cannot be read"),
