@@ -94,14 +94,10 @@ def test_an_unreachable_control_plane_is_told_from_a_refused_key(emulator: Confl
     assert "could not be reached" in found[0].result
 
 
-@pytest.mark.parametrize(
-    ("value", "problem"), [(" spaced-secret-1", "spaces"), ('"quoted-secret"', "quotes")]
-)
-def test_a_key_with_spaces_or_quotes_is_named_without_its_value(
-    emulator: ConfluentEmulator, value: str, problem: str
-) -> None:
+def test_a_key_with_quotes_is_named_without_its_value(emulator: ConfluentEmulator) -> None:
+    value = '"quoted-secret"'
     found = _examined({**emulator.env(), KAFKA_SECRET: value})
     (malformed,) = [one for one in _bad(found) if one.check == "confluent.keys"]
     assert KAFKA_KEY in malformed.result
-    assert problem in malformed.result
+    assert "quotes" in malformed.result
     assert value.strip() not in str(found)

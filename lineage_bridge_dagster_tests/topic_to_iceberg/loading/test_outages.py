@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("topics")]
 
-ALWAYS = -1
+ALWAYS = None
 
 
 @pytest.fixture(scope="module")
