@@ -15,6 +15,8 @@ from lineage_bridge_dagster.lineage.json_record import JsonRecord
 from lineage_bridge_dagster.schemas.schemas import AVRO
 
 _KINDS = ("schema", "drop", "statement", "connector")
+#: What a change can drop.
+DROPS = (*NodeKind, "column", "subject", "tableflow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,7 @@ def change_of_json(document: object, name: str = "the change") -> Change:
 
 
 def _drop(record: JsonRecord) -> Change:
-    match record.choice("what", [*NodeKind, "column", "subject", "tableflow"]):
+    match record.choice("what", DROPS):
         case "column" if "of" in record:
             return DropColumn(NodeRef.parse(record.required("of")), record.required("column"))
         case "column":

@@ -12,6 +12,7 @@ from typing import Any
 from lineage_bridge_dagster.confluent.given_documents import settings_of
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.impact.change import (
+    DROPS,
     Change,
     ConnectorChange,
     DropColumn,
@@ -110,11 +111,10 @@ class GivenChanges:
             ConfigurationError: It is not a node.
         """
         kind, _, name = text.partition(":")
-        kinds = [*NodeKind, "subject", "tableflow"]
-        if kind not in kinds or not name:
+        if kind not in DROPS or not name:
             raise ConfigurationError(
                 f"{text!r} does not name anything to drop.",
-                hint=f"Write kind:name; kinds: {', '.join(kinds)}.",
+                hint=f"Write kind:name; kinds: {', '.join(DROPS)}.",
             )
         if kind in (NodeKind.DATASET, NodeKind.GLUE) and "#" in name:
             node, _, column = name.rpartition("#")

@@ -13,6 +13,7 @@ from lineage_bridge_dagster.impact.change import (
     StatementChange,
     change_of_json,
 )
+from lineage_bridge_dagster.impact.files import GivenChanges
 from lineage_bridge_dagster.impact.report import Affected, Impact, ImpactGap, Verdict, ordered
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, World
 
@@ -83,6 +84,18 @@ def test_changes_are_read_from_json() -> None:
 def test_a_file_that_holds_no_change_is_refused(document: object) -> None:
     with pytest.raises(LineageBridgeError):
         change_of_json(document)
+
+
+def test_a_drop_names_every_kind_that_a_change_in_a_file_does() -> None:
+    changes = GivenChanges()
+    changes.add_drop("topic:orders")
+    changes.add_drop("column:postgres://pg/shop.orders.id")
+    assert changes.changes == [
+        DropNode(ORDERS),
+        DropColumn(NodeRef(NodeKind.DATASET, "postgres://pg/shop.orders"), "id"),
+    ]
+    with pytest.raises(LineageBridgeError, match="'topik:orders' does not name anything to drop"):
+        changes.add_drop("topik:orders")
 
 
 def test_a_node_counts_with_its_gravest_effect() -> None:
