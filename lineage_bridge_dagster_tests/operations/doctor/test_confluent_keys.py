@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 import pytest
 
+from lineage_bridge_dagster.config.credentials import CLUSTER_CREDENTIALS
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.operations.doctor.checks import run_checks
 from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
@@ -101,3 +103,14 @@ def test_a_key_with_quotes_is_named_without_its_value(emulator: ConfluentEmulato
     assert KAFKA_KEY in malformed.result
     assert "quotes" in malformed.result
     assert value.strip() not in str(found)
+
+
+def test_a_key_with_spaces_is_named_without_its_value(emulator: ConfluentEmulator) -> None:
+    variables = emulator.env()
+    key, _ = variables.pop(KAFKA_KEY), variables.pop(KAFKA_SECRET)
+    pair = {"api_key": key, "api_secret": " spaced-secret-1"}
+    found = _examined({**variables, CLUSTER_CREDENTIALS: json.dumps({"lkc-7k2m9p": pair})})
+    (malformed,) = [one for one in _bad(found) if one.check == "confluent.keys"]
+    assert CLUSTER_CREDENTIALS in malformed.result
+    assert "spaces" in malformed.result
+    assert "spaced-secret-1" not in str(found)
