@@ -287,7 +287,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
                 f"{access.name}: {url.path} did not return JSON but {content_type}.",
                 hint=f"Check that {url.host} is {server}, not a proxy or a login page.",
             ) from error
-        if b"\\ud" in response.content.lower():
+        if b"\\ud" in response.content or b"\\uD" in response.content:
             # JSON can escape half of a character, which nothing that follows could write.
             return json.loads(json.dumps(found, ensure_ascii=False).encode(errors="replace"))
         return found
