@@ -13,7 +13,7 @@ def settings_of(config: object, name: str) -> dict[str, str]:
     """The settings of a configuration that a user gives, as Connect reads them from JSON, without null.
 
     Raises:
-        ConfigurationError: It is no object of texts, numbers and booleans; the message calls it by `name`.
+        ConfigurationError: It is not an object of strings, numbers and booleans. The message uses `name`.
     """
     if not isinstance(config, Mapping):
         raise ConfigurationError(

@@ -160,7 +160,7 @@ _NULLABLE = {kind: _nullable(kind, node) for kind, node in _PRIMITIVES.items() i
 
 
 def full_name(name: str, namespace: str) -> str:
-    """A name as it is told from all others.
+    """The namespace and the name of a type, joined by a dot.
 
     >>> full_name("Address", "shop"), full_name("geo.Address", "shop"), full_name("Address", "")
     ('shop.Address', 'geo.Address', 'Address')

@@ -88,7 +88,7 @@ class _AvroRow:
         after = next((each.type.only for each in only.fields if each.name == AFTER), None)
         return Row(
             fields,
-            # Their types are told in words, to compare the key's with.
+            # These spell out their types, which the key's fields are compared with.
             self._fields(after) if envelope(fields) and after is not None else (),
             kind,
             lambda: spelled(avro_word(only), root.nullable),
