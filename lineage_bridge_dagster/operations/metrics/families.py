@@ -165,7 +165,8 @@ AUTOMATION_RUNNING = _family(
     "gauge", "automation_running", "Whether a sensor or a schedule is on.", "name", "location"
 )
 SENSOR_TICK = _family(
-    "gauge", "sensor_tick_timestamp_seconds", "When the last tick of the sensor ended that did not fail.",
+    "gauge", "sensor_tick_timestamp_seconds",
+    "When the last tick of the sensor ended that did not fail; before the first one, when counters began.",
     "component", "location",
 )  # fmt: skip
 DAEMON_HEARTBEAT = _family(

@@ -35,7 +35,7 @@ def page(reading: InstanceReading, max_topics: int = MAX_TOPICS) -> Iterator[Met
             continue
         _component(samples, name or DEFAULT, totals, max_topics)
     for sensor in reading.sensors:
-        _sensor(samples, sensor)
+        _sensor(samples, sensor, reading.totals.began)
     for each in reading.automations:
         samples[f.AUTOMATION_RUNNING][each.name, each.location] = float(each.running)
     for key, number in reading.checks.items():
@@ -135,11 +135,13 @@ def _requests(
         samples[f.RETRIES][retry] = _number(samples[f.RETRIES].get(retry)) + number
 
 
-def _sensor(samples: _Samples, sensor: Sensor) -> None:
+def _sensor(samples: _Samples, sensor: Sensor, began: float) -> None:
     cursor, name = sensor.cursor, sensor.component or DEFAULT
     place = (name, sensor.location)
-    if cursor.totals.at:
-        samples[f.SENSOR_TICK][place] = cursor.totals.at
+    # Without a good tick there still is an age, or no alert could tell that each tick fails.
+    samples[f.SENSOR_TICK][place] = (cursor and cursor.totals.at) or began
+    if cursor is None:
+        return
     outdated = list(cursor.attempts.values())
     lost = [loss for loss in cursor.losses.values() if not loss.in_sync]
     samples[f.TABLES][place] = cursor.tables

@@ -76,11 +76,11 @@ class UnfinishedRun(NamedTuple):
 
 
 class Sensor(NamedTuple):
-    """The lineage sensor of a component, as its last tick left it."""
+    """The lineage sensor of a component, as its last tick left it; without a cursor before a good one."""
 
     component: str
     location: str
-    cursor: Cursor
+    cursor: Cursor | None
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _existing(known: _Automations, totals: RunTotals, now: float) -> Iterator[_A
 def _sensors(found: _Automations) -> Iterator[Sensor]:
     for each, cursor in found:
         # What one that is off knew may be long outdated.
-        if each.running and cursor:
+        if each.running and _base(each.name, _AUTOMATIONS) == _NAMES.sensor:
             yield Sensor(component_of(each.name, _NAMES.sensor), each.location, cursor)
 
 

@@ -220,6 +220,13 @@ def test_a_sensor_that_was_removed_is_neither_off_nor_late(instance: DagsterInst
     assert [each.component for each in found.sensors] == [""]
 
 
+def test_a_sensor_whose_ticks_all_fail_has_an_age(instance: DagsterInstance, exporter: Exporter) -> None:
+    _automation(instance, "eu_lineage_sensor", True)
+    tick = exporter.samples()["sensor_tick_timestamp_seconds eu prod"]
+    assert tick == exporter.samples()["counted_since_timestamp_seconds"]
+    assert not [name for name in exporter.samples() if name.startswith("tables ")]
+
+
 def test_a_location_is_there_while_its_sensor_ticks_or_its_runs_report(instance: DagsterInstance) -> None:
     cursor = Cursor(automations=["lineage_sensor"], totals=TickTotals(at=100.0))
     _automation(instance, "lineage_sensor", False, cursor)
