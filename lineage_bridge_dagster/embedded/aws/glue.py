@@ -54,12 +54,8 @@ class StrictGlue:
             "GetTables": self._get_tables,
             "UpdateTable": self._update_table,
             "DeleteTable": self._delete_table,
-            "BatchDeleteTable": self._batch_delete_table,
             "BatchGetTableOptimizer": self._batch_get_table_optimizer,
-            "GetTableVersion": self._get_table_version,
             "GetTableVersions": self._get_table_versions,
-            "DeleteTableVersion": self._delete_table_version,
-            "BatchDeleteTableVersion": self._batch_delete_table_version,
         }
 
     def implements(self, operation: str) -> bool:
@@ -174,16 +170,6 @@ class StrictGlue:
         self._store.delete("tables", **place)
         return {}
 
-    def _batch_delete_table(self, glue: GlueBackend, request: Json) -> Json:
-        errors = []
-        for name in request["TablesToDelete"]:
-            try:
-                self._delete_table(glue, {**request, "Name": name.lower()})
-            except JsonRESTError as error:
-                detail = {"ErrorCode": error.error_type, "ErrorMessage": error.message}
-                errors.append({"TableName": name, "ErrorDetail": detail})
-        return {"Errors": errors} if errors else {}
-
     def _batch_get_table_optimizer(self, _glue: GlueBackend, request: Json) -> Json:
         """No table here has an optimizer."""
         missing = {"ErrorCode": "EntityNotFoundException", "ErrorMessage": "There is no optimizer."}
@@ -193,11 +179,6 @@ class StrictGlue:
         }
 
     # Versions
-
-    def _get_table_version(self, glue: GlueBackend, request: Json) -> Json:
-        table = glue.get_table(request["DatabaseName"], request["TableName"])
-        version = request.get("VersionId") or str(table._current_version)
-        return {"TableVersion": {"Table": self._describe(table, version), "VersionId": version}}
 
     def _get_table_versions(self, glue: GlueBackend, request: Json) -> Json:
         table = glue.get_table(request["DatabaseName"], request["TableName"])
@@ -211,28 +192,6 @@ class StrictGlue:
                 "VersionId": newest_first[key],
             },
         )
-
-    def _delete_table_version(self, glue: GlueBackend, request: Json) -> Json:
-        table = glue.get_table(request["DatabaseName"], request["TableName"])
-        table.get_version(request["VersionId"])
-        if request["VersionId"] == str(table._current_version):
-            raise AwsError("InvalidInputException", "The current version of a table can't be deleted.")
-        table.delete_version(request["VersionId"])
-        self._persist(glue, table)
-        return {}
-
-    def _batch_delete_table_version(self, glue: GlueBackend, request: Json) -> Json:
-        errors = []
-        for version in request["VersionIds"]:
-            try:
-                self._delete_table_version(glue, {**request, "VersionId": version})
-            except (JsonRESTError, AwsError) as error:
-                code = error.error_type if isinstance(error, JsonRESTError) else error.code
-                detail = {"ErrorCode": code, "ErrorMessage": error.message}
-                errors.append(
-                    {"TableName": request["TableName"], "VersionId": version, "ErrorDetail": detail}
-                )
-        return {"Errors": errors} if errors else {}
 
     def _persist(self, glue: GlueBackend, table: FakeTable) -> None:
         state = {

@@ -35,12 +35,10 @@ class Options:
     Attributes:
         next_style: How the last page represents `next`; the OpenAPI documents allow all three.
         max_page_size: Upper bound on the page size, which may be below the requested one.
-        rate_limit: Requests per minute and API.
     """
 
     next_style: Literal["null", "empty", "absent"] = "empty"
     max_page_size: int = MAX_PAGE_SIZE
-    rate_limit: int = 6000
 
 
 @dataclass

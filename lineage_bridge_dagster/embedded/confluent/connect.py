@@ -25,11 +25,7 @@ class Connect:
     def routes(self) -> list[Route]:
         return [
             Route(_ROOT, self.connectors),
-            # A name can contain slashes, so the longer paths come first.
             Route(f"{_ROOT}/{{name:path}}/offsets", self.offsets),
-            Route(f"{_ROOT}/{{name:path}}/pause", self.pause, methods=["PUT"]),
-            Route(f"{_ROOT}/{{name:path}}/resume", self.resume, methods=["PUT"]),
-            Route(f"{_ROOT}/{{name:path}}", self.delete, methods=["DELETE"]),
         ]
 
     def connectors(self, request: Request) -> Response:
@@ -74,24 +70,6 @@ class Connect:
             if topic in topics or (pattern and re.fullmatch(pattern, topic))
             for partition, end in sorted(broker.end_offsets(topic).items())
         ]
-
-    def pause(self, request: Request) -> Response:
-        return self._set_state(request, "PAUSED")
-
-    def resume(self, request: Request) -> Response:
-        return self._set_state(request, "RUNNING")
-
-    def delete(self, request: Request) -> Response:
-        connector = self._find(request)
-        with self.context.state.changing("connectors") as document:
-            del document[connector["cluster"]][connector["name"]]
-        return JSONResponse({})
-
-    def _set_state(self, request: Request, state: str) -> Response:
-        connector = self._find(request)
-        with self.context.state.changing("connectors") as document:
-            document[connector["cluster"]][connector["name"]]["state"] = state
-        return Response(status_code=202)
 
     def _find(self, request: Request) -> Document:
         cluster = _cluster(request)

@@ -75,18 +75,11 @@ class ControlPlane:
 
     def compute_pools(self, request: Request) -> Response:
         require_environment(request)
-        base, region = base_url(request), request.query_params.get("spec.region")
-        items = [_compute_pool(base, pool) for pool in world.POOLS if region in (None, "", pool.region)]
+        items = [_compute_pool(base_url(request), pool) for pool in world.POOLS]
         return page(request, self.context, items, api_version="fcpm/v2", kind="ComputePoolList")
 
     def regions(self, request: Request) -> Response:
-        cloud = (request.query_params.get("cloud") or "").upper()
-        name = request.query_params.get("region_name")
-        items = [
-            _region(base_url(request), pool)
-            for pool in world.POOLS
-            if cloud in ("", pool.cloud) and name in (None, "", pool.region)
-        ]
+        items = [_region(base_url(request), pool) for pool in world.POOLS]
         return page(request, self.context, items, api_version="fcpm/v2", kind="RegionList")
 
     def registries(self, request: Request) -> Response:
@@ -96,12 +89,7 @@ class ControlPlane:
 
     def provider_integrations(self, request: Request) -> Response:
         require_environment(request)
-        provider = (request.query_params.get("provider") or "").upper()
-        items = (
-            [_provider_integration(base_url(request), cluster) for cluster in world.CLUSTERS]
-            if provider in ("", "AWS")
-            else []
-        )
+        items = [_provider_integration(base_url(request), cluster) for cluster in world.CLUSTERS]
         return page(request, self.context, items, api_version="pim/v1", kind="IntegrationList")
 
 

@@ -1,6 +1,6 @@
 """Scripted failures, to test and show how the product handles them.
 
-A fault selects requests by `api`, `method` and a substring of the path, and sets their outcome:
+A fault selects requests by `api` and a substring of the path, and sets their outcome:
 
 - `status`: an error with this status, in the API's own shape; `retry_after` (seconds) adds rate limit headers
 - `delay`: the response is delayed by this many seconds
@@ -40,7 +40,6 @@ class ApiFault(ScriptedFault):
 
     api: str
     path: str = ""
-    method: str = ""
     status: int | None = None
     detail: str = ""
     retry_after: int | None = None
@@ -69,12 +68,11 @@ class ApiFault(ScriptedFault):
             raise ValueError("the fault has no effect: set status, delay, garbage or partial_page")
         return fault
 
-    def matches(self, api: str, method: str, path: str, query: str) -> bool:
+    def matches(self, api: str, path: str, query: str) -> bool:
         """Whether the fault selects this request."""
         return (
             self.api in (api, "*")
             and api != "emulator"
             and self.path in path
-            and self.method.upper() in ("", method)
             and (not self.partial_page or "page_token=" in query)
         )

@@ -24,37 +24,17 @@ class Flink:
     def routes(self) -> list[Route]:
         return [
             Route(f"{_ROOT}/statements", self.statements),
-            Route(f"{_ROOT}/statements/{{name}}", self.delete, methods=["DELETE"]),
             Route(f"{_ROOT}/materialized-tables", self.materialized_tables),
         ]
 
     def statements(self, request: Request) -> Response:
         region = _region(request)
-        pool = request.query_params.get("spec.compute_pool_id")
-        labels = _labels(request.query_params.get("label_selector", ""))
         with self.context.state.reading("statements") as document:
             items = [
                 _statement(base_url(request), region, statement)
                 for _, statement in sorted(document.get(region, {}).items())
-                if pool in (None, "", statement["pool"])
-                and labels.items() <= statement.get("labels", {}).items()
             ]
         return page(request, self.context, items, api_version="sql/v1", kind="StatementList", total=False)
-
-    def delete(self, request: Request) -> Response:
-        region = _region(request)
-        statement = self._find(request, region)
-        with self.context.state.changing("statements") as document:
-            del document[region][statement["name"]]
-        return Response(status_code=202)
-
-    def _find(self, request: Request, region: str) -> Document:
-        name = request.path_params["name"]
-        with self.context.state.reading("statements") as document:
-            statement: Document | None = document.get(region, {}).get(name)
-        if statement is None:
-            raise ApiError(404, f"Statement {name} not found.")
-        return statement
 
     def materialized_tables(self, request: Request) -> Response:
         _region(request)
@@ -78,11 +58,6 @@ def _region(request: Request) -> str:
     return region
 
 
-def _labels(selector: str) -> dict[str, str]:
-    pairs = (part.split("=", 1) for part in selector.split(",") if "=" in part)
-    return {name.strip(): value.strip() for name, value in pairs}
-
-
 def _statement(base: str, region: str, statement: Document) -> Json:
     url = (
         f"{base}{flink_prefix(region)}/sql/v1/organizations/{world.ORGANIZATION_ID}"
@@ -100,7 +75,7 @@ def _statement(base: str, region: str, statement: Document) -> Json:
             "updated_at": world.CREATED_AT,
             "uid": stable_uuid("statement", region, statement["name"]),
             "resource_version": "1",
-            "labels": statement.get("labels", {}),
+            "labels": {},
         },
         "spec": {
             "statement": statement["sql"],

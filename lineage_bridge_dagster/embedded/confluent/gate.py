@@ -1,4 +1,4 @@
-"""Middleware before the APIs: rate limit, authorization and scripted faults.
+"""Middleware before the APIs: authorization and scripted faults.
 
 Plain ASGI, so that a delayed response blocks no thread.
 """
@@ -6,7 +6,6 @@ Plain ASGI, so that a delayed response blocks no thread.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from typing import Any
 
@@ -27,8 +26,8 @@ from lineage_bridge_dagster.embedded.confluent.faults import ApiFault
 from lineage_bridge_dagster.embedded.faults import ActiveFaults
 from lineage_bridge_dagster.embedded.kafka.broker import LocalBrokerError
 
-#: Window of the rate limit, in seconds.
-WINDOW = 60
+#: What every response says of the limit, which nothing here reaches but a scripted fault.
+_RATE_LIMIT = {"X-RateLimit-Limit": "6000", "X-RateLimit-Remaining": "5999", "X-RateLimit-Reset": "60"}
 
 
 class Gate:
@@ -37,11 +36,8 @@ class Gate:
     def __init__(self, app: ASGIApp, context: EmulatorContext, faults: ActiveFaults[ApiFault]) -> None:
         self.app = app
         self.state = context.state
-        self.options = context.options
         self.faults = faults
         self.requests: Counter[str] = Counter()
-        self._window = 0
-        self._used: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -50,48 +46,27 @@ class Gate:
         target = planes.target(scope["path"])
         identifier = request_id()
         scope["request_id"] = identifier
-        limit_headers, limit_exceeded = self._rate_limit(target.api)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-Id"] = identifier
-                for name, value in limit_headers.items():
+                for name, value in _RATE_LIMIT.items():
                     headers.setdefault(name, value)
             await send(message)
 
         self.requests[target.api] += 1
-        asked = target.api, scope["method"], scope["path"], scope["query_string"].decode("latin-1")
+        asked = target.api, scope["path"], scope["query_string"].decode("latin-1")
         fault = self.faults.meet(lambda fault: fault.matches(*asked))
         if fault is not None and fault.delay:
             await asyncio.sleep(fault.delay)
         response: Response | None = None
-        if limit_exceeded:
-            response = self._error(target, ApiError(429, "Rate limit exceeded."), identifier)
-            response.headers["Retry-After"] = limit_headers["X-RateLimit-Reset"]
-        elif not planes.is_authorized(Headers(scope=scope).get("authorization"), target):
+        if not planes.is_authorized(Headers(scope=scope).get("authorization"), target):
             response = self._error(target, ApiError(401, _unauthorized(target)), identifier)
             response.headers["WWW-Authenticate"] = 'Basic realm="Confluent Cloud"'
         elif fault is not None:
             response = self._fault(target, fault, identifier)
         await (response or self.app)(scope, receive, send_with_headers)
-
-    def _rate_limit(self, api: str) -> tuple[dict[str, str], bool]:
-        """Count a request; return the rate limit's headers, and whether the request exceeds the limit."""
-        if api == "emulator":
-            return {}, False
-        now = time.monotonic()
-        if int(now // WINDOW) != self._window:
-            self._window = int(now // WINDOW)
-            self._used.clear()
-        self._used[api] += 1
-        limit = self.options.rate_limit
-        headers = {
-            "X-RateLimit-Limit": str(limit),
-            "X-RateLimit-Remaining": str(max(0, limit - self._used[api])),
-            "X-RateLimit-Reset": str(WINDOW - int(now % WINDOW)),
-        }
-        return headers, self._used[api] > limit
 
     @staticmethod
     def _error(target: planes.RequestTarget, error: ApiError, identifier: str) -> Response:

@@ -16,8 +16,7 @@ It requires no key; the emulator listens on the loopback interface only.
   `table_path`
 - `GET /emulator/sinks`: the Iceberg sink connectors, with what is needed to write their tables
 - `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`); `DELETE ...?api=` clears one API's
-- `POST /emulator/options`: `next_style`, `max_page_size`, `rate_limit` (see `answers.Options`); null restores
-  the default
+- `POST /emulator/options`: `next_style`, `max_page_size` (see `answers.Options`); null restores the default
 - `GET|DELETE /emulator/requests`: number of requests to each API; reset the counts
 - `GET /emulator/health`: 200 with the state of each broker
 """

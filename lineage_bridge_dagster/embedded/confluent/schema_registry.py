@@ -36,12 +36,10 @@ class SchemaRegistry:
         return [
             Route(f"{root}/schemas", self.schemas),
             Route(f"{root}/schemas/ids/{{id:int}}", self.by_id),
-            Route(f"{root}/subjects", self.subjects),
             Route(f"{root}/subjects/{{subject:path}}/versions", self.register, methods=["POST"]),
             Route(f"{root}/subjects/{{subject:path}}/versions", self.versions),
             Route(f"{root}/subjects/{{subject:path}}/versions/{{version}}", self.version),
             Route(f"{root}/config", self.config),
-            Route(f"{root}/config/{{subject:path}}", self.config),
         ]
 
     def schemas(self, request: Request) -> Response:
@@ -57,16 +55,10 @@ class SchemaRegistry:
             ]
         return _json(_window(request, schemas))
 
-    def subjects(self, request: Request) -> Response:
-        prefix = _prefix(request)
-        with self.context.state.reading("schemas") as document:
-            subjects = [subject for subject in sorted(document["subjects"]) if subject.startswith(prefix)]
-        return _json(_window(request, subjects))
-
     def versions(self, request: Request) -> Response:
         with self.context.state.reading("schemas") as document:
             versions = [v["version"] for v in _versions(document, request.path_params["subject"])]
-        return _json(_window(request, versions))
+        return _json(versions)
 
     def version(self, request: Request) -> Response:
         return _json(_version_body(request.path_params["subject"], self._version(request)))

@@ -65,12 +65,11 @@ class Tableflow:
 
     def topics(self, request: Request) -> Response:
         cluster = _cluster(request)
-        formats = {f for f in request.query_params.getlist("spec.table_formats") if f}
         with self.context.state.reading("tableflow") as document:
             items = [
                 _topic(base_url(request), _overridden(document, key))
                 for key, topic in sorted(document["topics"].items())
-                if topic["cluster"] == cluster.id and (not formats or formats & set(topic["table_formats"]))
+                if topic["cluster"] == cluster.id
             ]
         return page(request, self.context, items, api_version="tableflow/v1", kind="TableflowTopicList")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -195,32 +194,6 @@ class Production:
                 process.kill()
         processes.wait([self._leaders[name].process], 10)
 
-    def terminate(self, name: str) -> None:
-        """Ask a process to end, and wait until it has."""
-        leader = self._leaders[name].process
-        with contextlib.suppress(psutil.NoSuchProcess):
-            # PostgreSQL would wait for its clients at a termination.
-            leader.send_signal(signal.SIGINT if name == POSTGRES else signal.SIGTERM)
-        processes.wait([leader], 60)
-
-    def restart(self, name: str) -> None:
-        """Start a process again at the same address, whether it runs or not, and wait until it listens.
-
-        Raises:
-            LineageBridgeError: It has exited, or took too long.
-        """
-        self.resume(name)
-        self.terminate(name)
-        self.start(name)
-
-    def pause(self, name: str) -> None:
-        """Stop a process from answering, with its connections open, as on a machine that hangs."""
-        self._signal(name, signal.SIGSTOP)
-
-    def resume(self, name: str) -> None:
-        """Let a paused process go on."""
-        self._signal(name, signal.SIGCONT)
-
     def pid(self, name: str) -> int:
         """The process that was started last under a name."""
         return self._leaders[name].pid
@@ -292,11 +265,6 @@ class Production:
             with contextlib.suppress(psutil.NoSuchProcess):
                 children = leader.children(recursive=True)
         return [leader, *children]
-
-    def _signal(self, name: str, number: signal.Signals) -> None:
-        for process in self._own(name):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.send_signal(number)
 
     def _check(self, name: str) -> None:
         if not processes.is_alive(self._leaders[name].process):

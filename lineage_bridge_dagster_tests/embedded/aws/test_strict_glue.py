@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,39 +76,6 @@ def test_update_archives_the_old_version_unless_skip_archive_is_set(glue: Any) -
     assert [version["Table"].get("Description") for version in versions] == ["new", None]
 
 
-def test_36_concurrent_writers_lose_no_acknowledged_commit(aws: StrictAws, glue: Any) -> None:
-    _create(glue, Parameters={"acknowledged": ""})
-    everyone_ready = threading.Barrier(36)
-    conflicts = []
-
-    def commit(number: int) -> None:
-        everyone_ready.wait()
-        while True:
-            table = _table(glue)
-            written = table["Parameters"]["acknowledged"]
-            parameters = {"acknowledged": f"{written},{number}"}
-            try:
-                _update(
-                    glue, fields={"Parameters": parameters}, VersionId=table["VersionId"], SkipArchive=True
-                )
-            except glue.exceptions.ConcurrentModificationException:
-                conflicts.append(number)
-            else:
-                return
-
-    writers = [threading.Thread(target=commit, args=(number,)) for number in range(36)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    table = _table(glue)
-    assert sorted(int(number) for number in table["Parameters"]["acknowledged"].split(",") if number) == list(
-        range(36)
-    )
-    assert table["VersionId"] == "36"
-    assert aws.calls["UpdateTable"] == 36 + len(conflicts)
-
-
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
@@ -176,7 +142,7 @@ def test_all_operations_fold_names_to_lower_case(glue: Any) -> None:
     assert _error_code(rejected) == "AlreadyExistsException"
     glue.update_table(DatabaseName="Sales", TableInput={"Name": "OrdErs", "Description": "d"})
     assert glue.get_tables(DatabaseName="Sales")["TableList"][0]["Description"] == "d"
-    glue.batch_delete_table(DatabaseName="sales", TablesToDelete=["ORDERS"])
+    glue.delete_table(DatabaseName="sales", Name="ORDERS")
     assert glue.get_tables(DatabaseName="sales")["TableList"] == []
 
 

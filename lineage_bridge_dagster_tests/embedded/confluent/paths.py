@@ -52,7 +52,6 @@ UNPAGED = (
     f"{KAFKA_US}/links",
     f"{KAFKA_US}/links/-/mirrors",
     f"{KAFKA_EU}/topics",
-    f"{REGISTRY}/subjects",
     f"{REGISTRY}/subjects/orders.v1-value/versions",
     f"{REGISTRY}/subjects/orders.v1-value/versions/latest",
     f"{REGISTRY}/schemas?latestOnly=true",

@@ -16,7 +16,7 @@ PATHS = (
     paths.TOPICS_US,
     f"{paths.KAFKA_US}/topics",
     f"{paths.KAFKA_EU}/topics",
-    f"{paths.REGISTRY}/subjects",
+    f"{paths.REGISTRY}/schemas",
     f"{paths.FLINK_US}/statements",
     f"{paths.FLINK_EU}/statements",
 )
@@ -53,7 +53,7 @@ def test_each_plane_has_its_own_error_shape(call: Caller) -> None:
     assert set(unauthorized("/org/v2/environments")) == {"errors"}
     assert set(unauthorized(f"{paths.CONNECT}/{paths.US}/connectors")) == {"error"}
     assert set(unauthorized(f"{paths.KAFKA_US}/topics")) == {"error_code", "message"}
-    assert set(unauthorized(f"{paths.REGISTRY}/subjects")) == {"error_code", "message"}
+    assert set(unauthorized(f"{paths.REGISTRY}/schemas")) == {"error_code", "message"}
 
 
 def test_wrong_secret_is_rejected_without_revealing_the_key(call: Caller) -> None:

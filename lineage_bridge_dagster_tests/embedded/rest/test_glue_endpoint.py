@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pytest
 import requests
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.exceptions import CommitFailedException, ForbiddenError, RESTError
+from pyiceberg.exceptions import ForbiddenError, RESTError
 
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
@@ -99,23 +98,3 @@ def test_another_warehouse_is_not_found(rest: IcebergRest, aws: StrictAws) -> No
 def test_names_that_a_table_bucket_refuses(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
     with pytest.raises(RESTError, match=r"orders\.v1 is invalid"):
         connect(rest, aws).create_table((namespace, "orders.v1"), pa.schema([("id", pa.int64())]))
-
-
-def test_concurrent_appends_lose_nothing(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
-    connect(rest, aws).create_table((namespace, "events"), pa.schema([("id", pa.int64())]))
-
-    def append(writer: int) -> int:
-        catalog = connect(rest, aws)
-        done = 0
-        while done < 3:
-            try:
-                catalog.load_table((namespace, "events")).append(pa.table({"id": [writer * 10 + done]}))
-            except CommitFailedException:
-                continue
-            done += 1
-        return done
-
-    with ThreadPoolExecutor(4) as pool:
-        acknowledged = sum(pool.map(append, range(4)))
-    rows = connect(rest, aws).load_table((namespace, "events")).scan().to_arrow().num_rows
-    assert (acknowledged, rows) == (12, 12)
