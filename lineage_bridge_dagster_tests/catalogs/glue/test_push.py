@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -171,3 +172,23 @@ def test_bug_in_the_chain_of_one_table_does_not_affect_the_others(
     monkeypatch.setattr(push_module, "chain_of", failing_chain_of)
     report = push(client, graph)
     assert (report.counts["updated"], report.counts["failed"]) == (1, 1)
+
+
+def test_concurrent_pushes_write_each_table_once(client: GlueClient, catalog: Catalog) -> None:
+    graph = Graph()
+    for number in range(20):
+        catalog.create(f"t{number}")
+        add_table(graph, f"t{number}")
+    reports = []
+
+    def push_graph() -> None:
+        reports.append(push(client, graph))
+
+    threads = [threading.Thread(target=push_graph) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [report.failed for report in reports] == [()] * 3
+    # One write per table, by whichever push.
+    assert {catalog.table(f"t{number}")["VersionId"] for number in range(20)} == {"1"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -83,33 +82,3 @@ def test_description_that_a_commit_dropped_is_pushed_again(
     assert report.counts["updated"] == 1
     assert "Managed by LineageBridge" in catalog.table("orders.v1")["Description"]
     assert iceberg.load_table(NAME).scan().to_arrow().num_rows == 2
-
-
-def test_pushes_lose_no_row_of_a_busy_writer(
-    client: GlueClient, catalog: Catalog, iceberg: Any, table: Any, graph: Graph
-) -> None:
-    from pyiceberg.exceptions import CommitFailedException
-
-    acknowledged = [1]
-
-    def write() -> None:
-        for value in range(2, 12):
-            while True:
-                try:
-                    iceberg.load_table(NAME).append(rows(value))
-                except CommitFailedException:
-                    continue
-                acknowledged.append(value)
-                break
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    pushes = []
-    while writer.is_alive():
-        pushes.append(push(client, graph, settings={"max_attempts": 50}))
-    writer.join()
-    pushes.append(push(client, graph))
-    assert not [report for report in pushes if report.failed]
-    read = iceberg.load_table(NAME).scan().to_arrow()["id"].to_pylist()
-    assert sorted(read) == sorted(acknowledged) == list(range(1, 12))
-    assert KEY_UPSTREAM_CHAIN in catalog.parameters("orders.v1")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.exceptions import CommitFailedException
 
 from lineage_bridge_dagster.lineage.documents import KEY_SOURCE_TOPICS, KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.push_results import PushStatus
@@ -17,7 +14,6 @@ from lineage_bridge_dagster_tests.catalogs.rest.tables import (
     Name,
     chain,
     push,
-    rows,
     with_faults,
 )
 
@@ -68,51 +64,6 @@ def test_an_incomplete_discovery_is_held(bucket: Bucket, catalog: RestCatalog, n
     before = bucket.lineage(name)
     assert push(catalog, name, chain(connector=None), complete=False).status is PushStatus.HELD
     assert bucket.lineage(name) == before
-
-
-def test_pushes_beside_appends_and_properties_lose_nothing(bucket: Bucket, name: Name) -> None:
-    writers, commits = 3, 4
-
-    def append(writer: int) -> int:
-        catalog = bucket.open()
-        done = 0
-        while done < commits:
-            try:
-                catalog.load_table(name).append(rows(writer * 10 + done + 1))
-            except CommitFailedException:
-                continue
-            done += 1
-        return done
-
-    def set_properties(writer: int) -> int:
-        catalog = bucket.open()
-        done = 0
-        while done < commits:
-            try:
-                with catalog.load_table(name).transaction() as transaction:
-                    transaction.set_properties({f"theirs.{writer}.{done}": str(done)})
-            except CommitFailedException:
-                continue
-            done += 1
-        return 0
-
-    def push_often(_writer: int) -> int:
-        catalog = bucket.open()
-        for connector in ("debezium-pg", None) * 3:
-            result = push(catalog, name, chain(connector=connector))
-            assert result.ok, result.reason
-        return 0
-
-    with ThreadPoolExecutor(writers + 2) as pool:
-        appends = [pool.submit(append, writer) for writer in range(writers)]
-        others = [pool.submit(set_properties, 1), pool.submit(push_often, 1)]
-        acknowledged = sum(future.result() for future in appends)
-        for future in others:
-            future.result()
-    assert bucket.open().load_table(name).scan().to_arrow().num_rows == 1 + acknowledged
-    theirs = {**FOREIGN, **{f"theirs.1.{number}": str(number) for number in range(commits)}}
-    assert theirs.items() <= bucket.properties(name).items()
-    assert push(bucket.open(), name, chain(connector=None)).status is PushStatus.UNCHANGED
 
 
 def test_two_writers_of_lineage_leave_one_whole_document(
