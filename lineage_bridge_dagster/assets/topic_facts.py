@@ -182,8 +182,7 @@ def _by_cluster(
         cluster: tuple[str, str, str], topics: Sequence[Node]
     ) -> Mapping[str, T | ConfluentError]:
         try:
-            with reader_for(settings, *cluster) as reader:
-                return read(reader, topics)
+            return read(reader_for(settings, *cluster), topics)
         except ConfluentError as error:
             return {topic.node_id: error for topic in topics}
 

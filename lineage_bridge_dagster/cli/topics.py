@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,10 +72,10 @@ def status(instance: Path, as_json: bool) -> None:
 
     read, connection, loads, _, _ = _topics(instance)
     failed = False
-    with closing(TopicReader(connection.bootstrap)) as reader:
-        for each in statuses(loads, read.settings.all_catalogs(), reader.committed_bounds):
-            failed = failed or each.error is not None
-            click.echo(json.dumps(_status_json(each)) if as_json else _status_text(each))
+    bounds = TopicReader(connection.bootstrap).committed_bounds
+    for each in statuses(loads, read.settings.all_catalogs(), bounds):
+        failed = failed or each.error is not None
+        click.echo(json.dumps(_status_json(each)) if as_json else _status_text(each))
     if failed:
         raise SystemExit(EXIT_FAILED)
 
@@ -89,8 +88,7 @@ def _topics(instance: Path) -> tuple[TopicInstance, ClusterConnection, list[Topi
 
     read = read_topic_instance(instance)
     connection = connect(read.settings.confluent, read.kafka)
-    with TopicReader(connection.bootstrap) as reader:
-        known = reader.topics()
+    known = TopicReader(connection.bootstrap).topics()
     plan = read.plan(connection.cluster_id)
     collisions = plan.collisions(known)
     for collision in collisions:

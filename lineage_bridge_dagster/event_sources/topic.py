@@ -37,9 +37,9 @@ class KafkaTopics:
     timeout_seconds: float = 30.0
 
     def state(self, topic: str) -> tuple[str, _Offsets, _Offsets]:
-        with TopicReader(self.bootstrap, timeout_seconds=self.timeout_seconds) as reader:
-            first, end = reader.committed_bounds(topic)
-            return reader.topic_id(topic), first, end
+        reader = TopicReader(self.bootstrap, timeout_seconds=self.timeout_seconds)
+        first, end = reader.committed_bounds(topic)
+        return reader.topic_id(topic), first, end
 
     def records(self, topic: str, start: _Offsets, end: _Offsets) -> Iterator[TopicRecord]:
         return RecordRanges(self.bootstrap, timeout_seconds=self.timeout_seconds).read(topic, start, end)

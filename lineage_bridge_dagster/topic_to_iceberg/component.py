@@ -6,7 +6,6 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -188,8 +187,7 @@ class TopicToIcebergComponent(StoredComponent):
 
         settings = self._confluent().settings()
         connection = connect(settings, self.kafka)
-        with TopicReader(connection.bootstrap, timeout_seconds=settings.timeout_seconds) as reader:
-            topics = reader.topics()
+        topics = TopicReader(connection.bootstrap, timeout_seconds=settings.timeout_seconds).topics()
         LoadState(TopicCluster(connection.environment_id, connection.cluster_id), tuple(topics)).write(
             state_path
         )
@@ -264,8 +262,8 @@ class TopicToIcebergComponent(StoredComponent):
         spark = getattr(context.resources, names.spark)
         is_brief = False
         if waiting and starts_here(spark.spark_config):
-            with closing(TopicReader(connection.bootstrap)) as reader:
-                is_brief = is_short(waiting, spark.all_catalogs, reader.committed_bounds)
+            bounds = TopicReader(connection.bootstrap).committed_bounds
+            is_brief = is_short(waiting, spark.all_catalogs, bounds)
         session = spark_session(spark.all_catalogs, spark.spark_config, is_brief=is_brief)
         return loaders(session, connection, spark.all_catalogs)
 

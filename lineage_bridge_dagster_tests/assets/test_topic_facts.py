@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 import pytest
@@ -23,14 +22,6 @@ class Reader:
     def __init__(self, missing: str = "") -> None:
         self.missing = missing
         self.first_requested: list[str] = []
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def read(self, topics: Any) -> dict[str, TopicOffsets | BrokerError]:
         return {

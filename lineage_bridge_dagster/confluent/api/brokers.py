@@ -8,14 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
 from lineage_bridge_dagster.confluent.api.errors import BrokerError, TopicNotFoundError
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.redaction.redact import redact_text
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 log = logging.getLogger(__name__)
 
@@ -90,28 +92,15 @@ class _Position(NamedTuple):
     timestamp_ms: int
 
 
-class TopicReader(AbstractContextManager["TopicReader"]):
-    """Reads offsets from one cluster's brokers; a context manager."""
+class TopicReader:
+    """Reads offsets from one cluster's brokers, with connections that last as long as this object."""
 
     def __init__(
         self, bootstrap: Bootstrap, *, timeout_seconds: float = 30.0, admin: BrokerAdmin | None = None
     ) -> None:
         self._servers = bootstrap.servers
         self._timeout = timeout_seconds
-        self._admin: BrokerAdmin | None = admin or _admin_client(bootstrap, timeout_seconds)
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections; the client does so when the last reference to it is gone."""
-        self._admin = None
-
-    @property
-    def _client(self) -> BrokerAdmin:
-        if self._admin is None:
-            raise BrokerError(f"The reader of {self._servers} is closed.", hint="Open another one.")
-        return self._admin
+        self._client = admin or cast("BrokerAdmin", admin_client(bootstrap, timeout_seconds))
 
     def read(self, topics: Iterable[str]) -> dict[str, TopicOffsets | BrokerError]:
         """Read each topic's offsets, or the error: one metadata call, three offset calls per batch.
@@ -375,8 +364,9 @@ def _times(positions: Iterable[_Position | BrokerError]) -> list[int] | BrokerEr
     return times
 
 
-def _admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> BrokerAdmin:
-    from confluent_kafka.admin import AdminClient
+def admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> AdminClient:
+    """An admin client whose requests fail after some seconds."""
+    from confluent_kafka.admin import AdminClient as KafkaAdmin
 
     options: dict[str, Any] = {
         **bootstrap.librdkafka_options(),
@@ -386,4 +376,4 @@ def _admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> BrokerAdmin:
         "log_level": 0,
         "logger": log,
     }
-    return cast("BrokerAdmin", AdminClient(options))
+    return KafkaAdmin(options)

@@ -51,15 +51,6 @@ class Outgoing:
     timestamp: int = 0
 
 
-def admin_client(bootstrap: Bootstrap, timeout_seconds: float) -> AdminClient:
-    """An admin client whose requests fail after some seconds."""
-    from confluent_kafka.admin import AdminClient as KafkaAdmin
-
-    options: dict[str, Any] = {"client.id": "lineage-bridge-dagster", "log_level": 0, "logger": log}
-    timeout = {"socket.timeout.ms": int(timeout_seconds * 1000)}
-    return KafkaAdmin({**bootstrap.librdkafka_options(), **options, **timeout})
-
-
 def topic_configs(
     admin: AdminClient, topics: Iterable[str], timeout_seconds: float
 ) -> dict[str, dict[str, str]]:

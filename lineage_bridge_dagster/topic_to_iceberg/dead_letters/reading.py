@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
-from lineage_bridge_dagster.confluent.api.brokers import TopicReader
+from lineage_bridge_dagster.confluent.api.brokers import TopicReader, admin_client
 from lineage_bridge_dagster.confluent.api.errors import TopicNotFoundError
 from lineage_bridge_dagster.confluent.api.topic_records import RecordRanges, TopicRecord
-from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import admin_client, log, topic_configs
+from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import log, topic_configs
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from lineage_bridge_dagster.confluent.api.bootstrap import Bootstrap
+from lineage_bridge_dagster.confluent.api.brokers import admin_client
 from lineage_bridge_dagster.lineage.times import utc_now
 from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.clients import (
     ALONE,
     DeadLetterError,
     Outgoing,
-    admin_client,
     explained,
     log,
     producer,

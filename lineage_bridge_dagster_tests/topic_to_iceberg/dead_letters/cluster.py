@@ -105,8 +105,8 @@ class Cluster:
             ends = {each.partition: each.end for each in stored.partitions}
             return found if found and found.end == ends else None
 
-        with TopicReader(self.bootstrap) as reader:
-            found = eventually(state, 60, f"the end of transactions in {topic}", 0.05)
+        reader = TopicReader(self.bootstrap)
+        found = eventually(state, 60, f"the end of transactions in {topic}", 0.05)
         return list(self.source.read(topic, found.first, found.end))
 
     def letter(self, offset: int, value: bytes | None = b"bad", **fields: Any) -> DeadLetter:
