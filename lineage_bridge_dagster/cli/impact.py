@@ -199,11 +199,10 @@ def _analyze(
 
     from lineage_bridge_dagster.impact.analysis import impact as analyze
     from lineage_bridge_dagster.impact.analysis import impact_of_discovery
-    from lineage_bridge_dagster.impact.changed_nodes import changed_kinds, changed_names
     from lineage_bridge_dagster.impact.files import read_schema
     from lineage_bridge_dagster.impact.world import World
     from lineage_bridge_dagster.lineage.files import read_json
-    from lineage_bridge_dagster.lineage.graph_part import load_downstream
+    from lineage_bridge_dagster.lineage.graph_json import load
 
     before = {subject: read_schema(path, subject) for subject, path in old.items()}
     if world is not None:
@@ -218,11 +217,7 @@ def _analyze(
         )
         found = analyze(known, changes.changes)
         return replace(found, gaps=(*changes.gaps, *found.gaps))
-    discovery = (
-        discover()
-        if graph is None
-        else load_downstream(graph, changed_names(changes.changes), changed_kinds(changes.changes))
-    )
+    discovery = discover() if graph is None else load(graph)
     return impact_of_discovery(
         discovery, changes.changes, schemas=before, levels=levels, gaps=changes.gaps, place=place
     )

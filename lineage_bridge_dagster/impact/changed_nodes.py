@@ -23,7 +23,7 @@ from lineage_bridge_dagster.impact.change import (
     TopicChange,
 )
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
-from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.model import Node
 
 #: An identifier of SQL, with or without backticks.
 _SQL_NAME = re.compile(r"`([^`]++)`|(\w++)")
@@ -48,21 +48,6 @@ class ChangedPlace:
         return all(
             not name or not found[0] or name in found for name, found in zip(wanted, of_node, strict=True)
         )
-
-
-def changed_names(changes: Iterable[Change]) -> set[str]:
-    """The qualified names that the changed nodes may have in a graph, for `graph_part.load_downstream`."""
-    changes = list(changes)
-    subjects = {
-        each.subject for each in changes if isinstance(each, SchemaChange | CompatibilityChange | SubjectDrop)
-    }
-    named = {name for change in changes for name in qualified_names(changed_node(change)) if name}
-    return subjects | named | {topic.name for topic in mentioned_topics(changes)}
-
-
-def changed_kinds(changes: Iterable[Change]) -> set[str]:
-    """The kinds of nodes of which changes need all: a configuration may mean any topic by a pattern."""
-    return {NodeType.KAFKA_TOPIC} if any(isinstance(each, ConnectorChange) for each in changes) else set()
 
 
 def mentioned_topics(changes: Iterable[Change]) -> set[NodeRef]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ from lineage_bridge_dagster.impact.change import (
     StatementStop,
     TopicChange,
 )
-from lineage_bridge_dagster.impact.changed_nodes import ChangedPlace, changed_kinds, changed_names
+from lineage_bridge_dagster.impact.changed_nodes import ChangedPlace
 from lineage_bridge_dagster.impact.report import Impact
 from lineage_bridge_dagster.impact.sql_flows import Parse
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
@@ -34,8 +33,6 @@ from lineage_bridge_dagster.lineage.columns import (
 )
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.graph_json import dump
-from lineage_bridge_dagster.lineage.graph_part import load_downstream
 from lineage_bridge_dagster.lineage.model import EdgeType
 from lineage_bridge_dagster.sql.flink.tree import ParsedText
 from lineage_bridge_dagster_tests.assets.world import ENV, World
@@ -149,30 +146,17 @@ def test_what_a_plan_creates_need_not_be_in_the_discovery() -> None:
 
 
 @pytest.mark.xdist_group("flink")
-def test_new_sql_reads_and_writes_any_topic_of_the_discovery(parse: Parse, tmp_path: Path) -> None:
+def test_new_sql_reads_and_writes_any_topic_of_the_discovery(parse: Parse) -> None:
     world = World()
     orders, clean = world.topic(CLUSTER, "orders"), world.topic(CLUSTER, "clean")
     world.topic(CLUSTER, "other.v1")
     world.statement("s", "INSERT INTO clean SELECT id FROM orders", [orders], [clean])
-    dump(world.discovery(), path := tmp_path / "lineage_graph.json")
     for table, verdict in {"`other.v1`": None, "missing": "breaks"}.items():
         change = StatementChange("s", f"INSERT INTO clean SELECT id FROM {table}")  # noqa: S608
-        part = load_downstream(path, changed_names([change]), changed_kinds([change]))
-        found = verdicts(impact_of_discovery(part, [change], parse)).get("statement : s", (None,))
+        found = verdicts(impact_of_discovery(world.discovery(), [change], parse)).get(
+            "statement : s", (None,)
+        )
         assert found[0] == verdict
-
-
-def test_a_configuration_finds_topics_that_no_flow_reaches_in_a_file(tmp_path: Path) -> None:
-    world = World()
-    sink = world.connector(CLUSTER, "s3", "S3_SINK")
-    config = {"connector.class": "S3_SINK", "topics": "a", "s3.bucket.name": "b"}
-    world.graph.nodes[sink] = world.graph.nodes[sink].with_attributes(config=config, connector_type="sink")
-    world.edge(world.topic(CLUSTER, "a"), sink, EdgeType.CONSUMES)
-    world.topic(CLUSTER, "apart")
-    dump(world.discovery(), path := tmp_path / "lineage_graph.json")
-    change = ConnectorChange("s3", {**config, "topics.regex": "apart", "topics": ""})
-    part = load_downstream(path, changed_names([change]), changed_kinds([change]))
-    assert {node.qualified_name for node in part.graph.nodes.values()} == {"s3", "a", "apart"}
 
 
 @pytest.mark.parametrize(
