@@ -12,11 +12,12 @@ from botocore.client import BaseClient
 from dagster import DagsterInstance
 
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY, StrictAws
+from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.spark.chains import write
 from lineage_bridge_dagster_tests.assets.location import FakeSpark, Location
 from lineage_bridge_dagster_tests.assets.world import REGION, World
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 
 
 @pytest.fixture
@@ -26,8 +27,8 @@ def instance() -> Iterator[DagsterInstance]:
 
 
 @pytest.fixture
-def strict_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictAws]:
-    with StrictAws() as aws:
+def strict_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExtendedAws]:
+    with ExtendedAws() as aws:
         for name, value in {
             "AWS_ENDPOINT_URL": aws.endpoint_url,
             "AWS_ACCESS_KEY_ID": ACCESS_KEY,
@@ -39,7 +40,7 @@ def strict_aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictAws]:
 
 
 @pytest.fixture
-def glue(strict_aws: StrictAws) -> BaseClient:
+def glue(strict_aws: ExtendedAws) -> BaseClient:
     """A client of the strict Glue."""
     client: BaseClient = boto3.client("glue", region_name=REGION)
     return client

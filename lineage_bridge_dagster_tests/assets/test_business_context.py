@@ -12,11 +12,11 @@ from lineage_bridge_dagster.assets.checks import IN_SYNC
 from lineage_bridge_dagster.assets.tables import wanted_version
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
 from lineage_bridge_dagster.component import LineageBridgeComponent
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
 from lineage_bridge_dagster_tests.assets.world import EAST, REGION, world
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 
 Build = Callable[..., Location]
 TABLE = f"glue/{EAST}/o.v1"
@@ -35,7 +35,7 @@ def shown(instance: DagsterInstance) -> str:
 
 
 def test_a_tables_page_tells_what_became_of_its_forms(
-    attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
+    attaching: Location, instance: DagsterInstance, strict_aws: ExtendedAws
 ) -> None:
     assert attaching.materialize(instance, TABLE).success
     # The world's table in Glue lacks a column of its discovery.
@@ -57,7 +57,7 @@ def test_switching_it_on_has_the_sensor_push_every_table() -> None:
 
 
 def test_the_push_job_shows_forms_that_it_wrote_again_where_glue_was_in_sync(
-    attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
+    attaching: Location, instance: DagsterInstance, strict_aws: ExtendedAws
 ) -> None:
     # Another table of the world is in conflict, which fails the run.
     attaching.materialize(instance, job="push")
@@ -73,7 +73,7 @@ def test_the_push_job_shows_forms_that_it_wrote_again_where_glue_was_in_sync(
 
 
 def test_forms_that_are_gone_are_a_warning_of_the_check_and_what_cannot_be_asked_is_none(
-    attaching: Location, instance: DagsterInstance, strict_aws: StrictAws
+    attaching: Location, instance: DagsterInstance, strict_aws: ExtendedAws
 ) -> None:
     def evaluated() -> tuple[bool, str]:
         run = attaching.materialize(instance, TABLE)

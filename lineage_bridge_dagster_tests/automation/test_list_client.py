@@ -23,11 +23,11 @@ from lineage_bridge_dagster.catalogs.glue import client as glue_client_module
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.credentials import Credential
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster_tests.assets.location import create_tables
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, REGION, many
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 
 
 def settings(text: str = "s") -> Settings:
@@ -77,7 +77,7 @@ def test_a_refused_list_raises_instead_of_being_empty(status: int) -> None:
 
 
 def test_a_glue_database_that_does_not_exist_yet_has_no_tables(
-    glue: BaseClient, strict_aws: StrictAws
+    glue: BaseClient, strict_aws: ExtendedAws
 ) -> None:
     create_tables(glue, many(3))
     client = ListClient(settings)
@@ -97,7 +97,7 @@ GET_TABLE_ONLY = {"Statement": [{"Effect": "Allow", "Action": ["glue:GetTable"],
 
 
 def test_missing_tables_are_asked_for_by_name_where_the_list_is_denied(
-    glue: BaseClient, strict_aws: StrictAws, monkeypatch: pytest.MonkeyPatch
+    glue: BaseClient, strict_aws: ExtendedAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_tables(glue, many(3))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "restricted")
@@ -112,7 +112,7 @@ def test_missing_tables_are_asked_for_by_name_where_the_list_is_denied(
 
 
 def test_a_tick_asks_for_a_few_names_and_the_next_one_for_others(
-    glue: BaseClient, strict_aws: StrictAws, monkeypatch: pytest.MonkeyPatch
+    glue: BaseClient, strict_aws: ExtendedAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_tables(glue, many(1))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "restricted")
@@ -128,7 +128,7 @@ def test_a_tick_asks_for_a_few_names_and_the_next_one_for_others(
 
 
 def test_a_list_of_which_no_table_may_be_read_raises(
-    glue: BaseClient, strict_aws: StrictAws, monkeypatch: pytest.MonkeyPatch
+    glue: BaseClient, strict_aws: ExtendedAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_tables(glue, many(1))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "restricted")

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lineage_bridge_dagster.cli.main import main
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.model import Graph
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION, add_table, discovery
 
@@ -23,7 +23,7 @@ def run(*arguments: str | Path) -> Result:
 @pytest.fixture
 def catalog(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Catalog]:
     monkeypatch.chdir(tmp_path)
-    with StrictAws() as aws:
+    with ExtendedAws() as aws:
         for name, value in {
             "AWS_ENDPOINT_URL": aws.endpoint_url,
             "AWS_ACCESS_KEY_ID": "test",

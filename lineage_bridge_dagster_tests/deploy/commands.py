@@ -7,14 +7,21 @@ from collections.abc import Callable, Sequence
 import click
 from dagster._cli import create_dagster_cli
 from dagster._daemon.cli import create_dagster_daemon_cli
-from dagster_webserver.cli import create_dagster_webserver_cli
 
 from lineage_bridge_dagster.cli.main import main
+
+
+def _webserver() -> click.Command:
+    # Its import takes most of a second, which every worker would spend to collect the tests.
+    from dagster_webserver.cli import create_dagster_webserver_cli
+
+    return create_dagster_webserver_cli()
+
 
 _PROGRAMS: dict[str, Callable[[], click.Command]] = {
     "dagster": create_dagster_cli,
     "dagster-daemon": create_dagster_daemon_cli,
-    "dagster-webserver": create_dagster_webserver_cli,
+    "dagster-webserver": _webserver,
     "lineage-bridge": lambda: main,
 }
 

@@ -9,16 +9,14 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs
 from xml.sax.saxutils import escape
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-from lineage_bridge_dagster.embedded.aws.access import AccessPolicies
-from lineage_bridge_dagster.embedded.aws.business_context import BusinessAssets
 from lineage_bridge_dagster.embedded.aws.errors import AwsError
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
@@ -28,7 +26,7 @@ from lineage_bridge_dagster.embedded.aws.table_buckets import TableBuckets
 StartResponse = Callable[..., Any]
 Environ = dict[str, Any]
 
-#: Prefix of the stack's own paths: health, faults, policies, call counts. No AWS request has such a path.
+#: Prefix of the stack's own paths: health, faults, call counts. No AWS request has such a path.
 ADMIN = "/_strict/"
 
 #: AWS documents no limit of a whole request to Glue, but there is one. It holds a value of the largest size.
@@ -47,6 +45,17 @@ _REASONS = {
 }
 
 
+class GlueExtension(Protocol):
+    """What a server of Glue does beside what all of them do."""
+
+    def check(self, access_key: str, region: str, operation: str, request: Mapping[str, Any]) -> None:
+        """Raise an `AwsError` for a call that is refused."""
+
+    def implements(self, operation: str) -> bool: ...
+
+    def call(self, region: str, operation: str, request: dict[str, Any]) -> dict[str, Any]: ...
+
+
 @dataclass
 class Application:
     """Serves one account's requests."""
@@ -55,9 +64,8 @@ class Application:
     glue: StrictGlue
     objects: DurableObjects
     faults: Faults
-    access: AccessPolicies
     table_buckets: TableBuckets
-    assets: BusinessAssets
+    extension: GlueExtension | None = None
     closed: bool = False
 
     def __post_init__(self) -> None:
@@ -92,11 +100,12 @@ class Application:
         self, environ: Environ, path: str, body: bytes, operation: str, region: str, start: StartResponse
     ) -> Iterable[bytes]:
         if environ.get("HTTP_X_AMZ_TARGET", "").startswith("AWSGlue."):
-            self.access.check(_signature(environ)[0], region, operation, _request(body))
+            if self.extension:
+                self.extension.check(_signature(environ)[0], region, operation, _request(body))
             if len(body) > MAX_GLUE_REQUEST_BYTES:
                 raise AwsError("InvalidInputException", "Payload size of request exceeded limit")
-            for part in (self.table_buckets, self.glue, self.assets):
-                if part.implements(operation):
+            for part in (self.table_buckets, self.glue, self.extension):
+                if part and part.implements(operation):
                     return _send(start, 200, part.call(region, operation, _request(body)))
             with self.glue.lock:
                 return self._call_moto(environ, body, start)[1]
@@ -169,14 +178,7 @@ class Application:
             if method == "DELETE":
                 self.faults.reset()
             return _send(start, 200, self.faults.as_json())
-        if path == "policies" and method in ("POST", "DELETE"):
-            if method == "POST":
-                policy = json.loads(_body(environ))
-                self.access.attach(policy["access_key"], policy["policy"])
-            else:
-                self.access.clear()
-            return _send(start, 200, {})
-        return _send(start, 404, {"error": "health, calls, faults or policies"})
+        return _send(start, 404, {"error": "health, calls or faults"})
 
 
 def _signature(environ: Environ) -> tuple[str, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,7 @@ from moto.moto_server.werkzeug_app import MotoRequestHandler
 from moto.s3.models import s3_backends
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from lineage_bridge_dagster.embedded.aws.access import AccessPolicies
-from lineage_bridge_dagster.embedded.aws.application import Application
-from lineage_bridge_dagster.embedded.aws.business_context import BusinessAssets
+from lineage_bridge_dagster.embedded.aws.application import Application, GlueExtension
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
 from lineage_bridge_dagster.embedded.aws.glue import StrictGlue
 from lineage_bridge_dagster.embedded.aws.objects import DurableObjects
@@ -58,11 +56,19 @@ class _Handler(MotoRequestHandler):
 class StrictAws:
     """Serves Glue and S3 of one account on a loopback port, from a thread of this process.
 
-    Without a folder for its data, they are in memory only; port 0 is any free port.
+    Without a folder for its data, they are in memory only; port 0 is any free port. `extend` makes what else
+    its Glue does.
     """
 
-    def __init__(self, data: Path | None = None, *, port: int = 0) -> None:
+    def __init__(
+        self,
+        data: Path | None = None,
+        *,
+        port: int = 0,
+        extend: Callable[[StrictGlue], GlueExtension] | None = None,
+    ) -> None:
         self._data = data
+        self._extend = extend
         self._port = port
         self._faults = Faults()
         self._server: BaseWSGIServer | None = None
@@ -70,11 +76,8 @@ class StrictAws:
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
         self.account_id = f"{next(_ACCOUNTS):012d}"
-        self._access = AccessPolicies(self.account_id)
         #: The account's table buckets; add some before or while it serves.
         self.table_buckets = TableBuckets(self.account_id)
-        #: Glue's business context, once it is started.
-        self.assets: BusinessAssets
 
     def start(self) -> Self:
         """Restore the persisted state and start serving."""
@@ -83,9 +86,13 @@ class StrictAws:
         objects = DurableObjects(self.account_id, self._store)
         glue.restore()
         objects.restore()
-        self.assets = BusinessAssets(self.account_id, glue)
         self._application = Application(
-            self.account_id, glue, objects, self._faults, self._access, self.table_buckets, self.assets
+            self.account_id,
+            glue,
+            objects,
+            self._faults,
+            self.table_buckets,
+            self._extend and self._extend(glue),
         )
         self._server = make_server(
             "127.0.0.1", self._port, self._application, threaded=True, request_handler=_Handler
@@ -157,16 +164,6 @@ class StrictAws:
         `aws.fail("UpdateTable", "InternalServiceException", status=500)`.
         """
         self._faults.add(Fault(operation, code, **options))
-
-    def restrict(self, policy: Mapping[str, Any] | None, access_key: str = "test") -> None:
-        """Allow the caller with this access key only what an IAM policy allows; None allows all callers all.
-
-        Clients of `client` have another key, and stay unrestricted.
-        """
-        if policy is None:
-            self._access.clear()
-        else:
-            self._access.attach(access_key, policy)
 
     def clear_faults(self) -> None:
         """Remove all faults and reset the call counts."""

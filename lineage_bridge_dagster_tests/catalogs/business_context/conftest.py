@@ -9,7 +9,7 @@ import pytest
 from lineage_bridge_dagster.catalogs.calls import Pace
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.business_context.shop import Shop
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.conftest import aws, catalog, credentials
@@ -20,7 +20,7 @@ __all__ = ["aws", "catalog", "credentials"]
 
 
 @pytest.fixture
-def client(aws: StrictAws) -> GlueClient:
+def client(aws: ExtendedAws) -> GlueClient:
     """A client whose clock moves on whenever it waits."""
     times = itertools.count(step=60)
     pace = Pace(lambda: float(next(times)), no_sleep)
@@ -28,7 +28,7 @@ def client(aws: StrictAws) -> GlueClient:
 
 
 @pytest.fixture
-def shop(aws: StrictAws, catalog: Catalog, client: GlueClient) -> Shop:
+def shop(aws: ExtendedAws, catalog: Catalog, client: GlueClient) -> Shop:
     """A catalog with one table."""
     shop = Shop(aws, catalog, client)
     shop.add("orders.v1")

@@ -12,11 +12,11 @@ from lineage_bridge_dagster.catalogs.push import push_tables, push_to
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, How, to_attribute
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.model import Graph, NodeType
 from lineage_bridge_dagster.lineage.push_results import PushReport, TableResult
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table, discovery
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, no_sleep
@@ -33,7 +33,7 @@ class Shop:
         graph: Of the tables that were added.
     """
 
-    aws: StrictAws
+    aws: ExtendedAws
     catalog: Catalog
     client: GlueClient
     graph: Graph = field(default_factory=Graph)

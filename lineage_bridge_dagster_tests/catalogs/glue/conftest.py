@@ -8,7 +8,7 @@ import pytest
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
-from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import REGION
 
@@ -23,18 +23,18 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def aws(credentials: None) -> Iterator[StrictAws]:
-    with StrictAws() as server:
+def aws(credentials: None) -> Iterator[ExtendedAws]:
+    with ExtendedAws() as server:
         yield server
 
 
 @pytest.fixture
-def client(aws: StrictAws) -> GlueClient:
+def client(aws: ExtendedAws) -> GlueClient:
     return glue_client(AwsSettings(region=REGION, endpoint_url=aws.endpoint_url))
 
 
 @pytest.fixture
-def catalog(aws: StrictAws) -> Catalog:
+def catalog(aws: ExtendedAws) -> Catalog:
     """What others do to the catalog."""
     return Catalog(aws)
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.carry import carry_forward
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
@@ -55,7 +55,7 @@ def status_of(found: Discovery, node: Node) -> str:
 
 
 def test_found_tables_are_enriched_and_the_coverage_says_what_to_grant(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders.v1")
     aws.restrict(policy())
@@ -73,7 +73,9 @@ def test_found_tables_are_enriched_and_the_coverage_says_what_to_grant(
     assert "glue:GetTables" in report.reason
 
 
-def test_calls_are_one_for_each_expected_table(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
+def test_calls_are_one_for_each_expected_table(
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
+) -> None:
     for number in range(30):
         catalog.create(f"t{number}")
     aws.restrict(policy())
@@ -83,7 +85,7 @@ def test_calls_are_one_for_each_expected_table(aws: StrictAws, client: GlueClien
 
 
 def test_table_that_may_not_be_read_is_unknown_and_others_are_found(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders", "sales")
     catalog.create("people", "hr")
@@ -97,7 +99,9 @@ def test_table_that_may_not_be_read_is_unknown_and_others_are_found(
     assert "hr" in report.reason
 
 
-def test_refusals_are_not_asked_for_without_end(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
+def test_refusals_are_not_asked_for_without_end(
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
+) -> None:
     aws.restrict({"Statement": []})
     nodes = [tableflow_node(f"t{number}") for number in range(300)]
     found = enriched(client, *nodes)
@@ -107,7 +111,7 @@ def test_refusals_are_not_asked_for_without_end(aws: StrictAws, client: GlueClie
 
 
 def test_invalid_credentials_are_no_reason_to_ask_by_name(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     aws.fail("*", "ExpiredTokenException", times=None)
     found = enriched(client, tableflow_node("orders"))
@@ -116,7 +120,7 @@ def test_invalid_credentials_are_no_reason_to_ask_by_name(
 
 
 def test_second_page_that_is_denied_leaves_tables_to_ask_for(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     for number in range(101):
         catalog.create(f"t{number:03d}")
@@ -127,7 +131,7 @@ def test_second_page_that_is_denied_leaves_tables_to_ask_for(
     assert len(glue_nodes(found)) == 2
 
 
-def test_push_writes_and_then_nothing_more(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
+def test_push_writes_and_then_nothing_more(aws: ExtendedAws, client: GlueClient, catalog: Catalog) -> None:
     graph = created(catalog, ("a", "b", "c"))
     aws.restrict(policy())
     for expected in ("updated", "unchanged"):
@@ -136,7 +140,7 @@ def test_push_writes_and_then_nothing_more(aws: StrictAws, client: GlueClient, c
 
 
 def test_asked_by_name_nothing_upstream_of_a_table_is_hidden(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     """Or a chain that became shorter would be held back for ever."""
     catalog.create("orders.v1")
@@ -154,7 +158,7 @@ def test_asked_by_name_nothing_upstream_of_a_table_is_hidden(
 
 
 def test_table_that_was_found_under_another_name_is_asked_for_by_that_name(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders_v1")
     source = tableflow_node("orders.v1", path="s3://bucket/orders_v1")
@@ -167,7 +171,7 @@ def test_table_that_was_found_under_another_name_is_asked_for_by_that_name(
 
 
 def test_lineage_of_a_topic_that_left_tableflow_is_removed(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
+    aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     graph = created(catalog, ("orders.v1", "returns"))
     push(client, graph)
@@ -185,7 +189,7 @@ def test_lineage_of_a_topic_that_left_tableflow_is_removed(
 
 @pytest.mark.parametrize("databases", [(), ("elsewhere",)])
 def test_table_of_a_topic_that_left_tableflow_is_carried_only_if_it_could_not_be_asked_for(
-    databases: tuple[str, ...], aws: StrictAws, client: GlueClient, catalog: Catalog
+    databases: tuple[str, ...], aws: ExtendedAws, client: GlueClient, catalog: Catalog
 ) -> None:
     catalog.create("orders.v1")
     catalog.create("returns")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import business_context
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
@@ -27,13 +27,13 @@ WRITES = ("glue:DeleteAttachment", "glue:PutAttachment", "glue:PutFormType")
 
 
 @pytest.fixture
-def aws() -> Iterator[StrictAws]:
-    with StrictAws() as aws:
+def aws() -> Iterator[ExtendedAws]:
+    with ExtendedAws() as aws:
         Catalog(aws).create("orders.v1")
         yield aws
 
 
-def examined(aws: StrictAws, *, refused: str = "", region: str = REGION) -> list[Finding]:
+def examined(aws: ExtendedAws, *, refused: str = "", region: str = REGION) -> list[Finding]:
     graph = Graph()
     add_table(graph, "orders.v1")
     iam, stub = stubbed("iam")
@@ -53,7 +53,7 @@ def examined(aws: StrictAws, *, refused: str = "", region: str = REGION) -> list
         return examine(business_context.available, context_of(variables, graph, **clients))
 
 
-def test_where_all_is_well_the_asset_is_named_and_nothing_is_written(aws: StrictAws) -> None:
+def test_where_all_is_well_the_asset_is_named_and_nothing_is_written(aws: ExtendedAws) -> None:
     found = examined(aws)
     assert [each.status for each in found] == [CheckStatus.OK] * 4, found
     assert aws.assets.arn(REGION, CLUSTER, "orders.v1") in found[2].result
@@ -70,24 +70,24 @@ def test_where_all_is_well_the_asset_is_named_and_nothing_is_written(aws: Strict
     ],
 )
 def test_a_call_that_is_refused_is_named(
-    aws: StrictAws, operation: str, code: str, status: CheckStatus, told: str
+    aws: ExtendedAws, operation: str, code: str, status: CheckStatus, told: str
 ) -> None:
     aws.fail(operation, code, times=None)
     found = worst(examined(aws))
     assert (found.status, told in found.remedy) == (status, True), found
 
 
-def test_a_write_that_iam_refuses_is_named(aws: StrictAws) -> None:
+def test_a_write_that_iam_refuses_is_named(aws: ExtendedAws) -> None:
     assert "glue:PutAttachment" in worst(examined(aws, refused="glue:PutAttachment")).result
 
 
-def test_a_table_that_is_no_asset_yet_is_a_warning(aws: StrictAws) -> None:
+def test_a_table_that_is_no_asset_yet_is_a_warning(aws: ExtendedAws) -> None:
     aws.assets.hidden.add(aws.assets.arn(REGION, CLUSTER, "orders.v1"))
     assert worst(examined(aws)).status is CheckStatus.WARNING
 
 
 @pytest.mark.parametrize(("key", "told"), [("alias/aws/glue", False), ("alias/ours", True)])
-def test_a_key_of_ones_own_is_a_warning(aws: StrictAws, key: str, told: bool) -> None:
+def test_a_key_of_ones_own_is_a_warning(aws: ExtendedAws, key: str, told: bool) -> None:
     at_rest = {"CatalogEncryptionMode": "SSE-KMS", "SseAwsKmsKeyId": key}
     aws.client("glue", REGION).put_data_catalog_encryption_settings(
         DataCatalogEncryptionSettings={"EncryptionAtRest": at_rest}
@@ -95,7 +95,7 @@ def test_a_key_of_ones_own_is_a_warning(aws: StrictAws, key: str, told: bool) ->
     assert (examined(aws)[0].status is CheckStatus.WARNING) == told
 
 
-def test_another_region_than_those_of_the_preview_is_a_warning(aws: StrictAws) -> None:
+def test_another_region_than_those_of_the_preview_is_a_warning(aws: ExtendedAws) -> None:
     assert "eu-west-1, us-east-1" in examined(aws, region="eu-central-1")[0].result
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import glue_access
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION, add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
@@ -33,7 +33,7 @@ RESOURCES = [f"{PREFIX}catalog", f"{PREFIX}database/{CLUSTER}", f"{PREFIX}table/
 
 @pytest.fixture
 def catalog() -> Iterator[Catalog]:
-    with StrictAws() as aws:
+    with ExtendedAws() as aws:
         catalog = Catalog(aws)
         catalog.create("orders.v1")
         yield catalog

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-from cfnlint.api import lint_all
 
 from lineage_bridge_dagster.operations.iam.purposes import Purpose, statements
 from lineage_bridge_dagster.operations.iam.render import to_cloudformation, to_json, to_terraform
@@ -18,15 +17,11 @@ from lineage_bridge_dagster.operations.iam.statements import MANAGED_POLICY_LIMI
 from lineage_bridge_dagster.operations.iam.trust import Trust
 from lineage_bridge_dagster_tests.operations.iam import hcl
 from lineage_bridge_dagster_tests.operations.iam.scopes import SCOPE
+from lineage_bridge_dagster_tests.operations.iam.templates import problems
 
 DOCUMENT = policy(statements([Purpose.TABLEFLOW_STORAGE, Purpose.LINEAGE_TABLES], SCOPE))
 TRUST = Trust("arn:aws:iam::999999999999:role/c", "external", "arn:aws:iam::111122223333:role/data/tableflow")
 MANY = replace(SCOPE, databases=tuple(f"lkc-{number:05d}" for number in range(3_000)))
-
-
-_PREVIEW = re.compile(
-    r"'(batchgetiterableforms|(delete|put)attachment|getasset|searchassets|\w+formtype)' is not"
-)
 
 
 def documents_of(purpose: Purpose, scope: PolicyScope) -> list[dict[str, Any]]:
@@ -35,16 +30,6 @@ def documents_of(purpose: Purpose, scope: PolicyScope) -> list[dict[str, Any]]:
 
 def trust_of(purpose: Purpose) -> Trust | None:
     return TRUST if purpose.for_confluent else None
-
-
-def problems(template: str) -> list[str]:
-    """What CloudFormation's linter says, with the actions and resources that IAM's reference has for them."""
-    # I4010 asks for a description of the architecture, and W3037 does not know previews.
-    return [
-        str(match)
-        for match in lint_all(template)
-        if match.rule.id != "I4010" and not (match.rule.id == "W3037" and _PREVIEW.search(str(match)))
-    ]
 
 
 @pytest.mark.parametrize("purpose", Purpose)

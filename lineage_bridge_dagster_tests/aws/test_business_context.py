@@ -10,7 +10,7 @@ import botocore.session
 import pytest
 from botocore.exceptions import ClientError
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, REGION
 
@@ -18,15 +18,15 @@ FORM = {"Name": "Residency", "Schema": "structure Residency {\n    region: Strin
 
 
 @pytest.fixture(scope="module")
-def aws() -> Iterator[StrictAws]:
-    with StrictAws() as server:
+def aws() -> Iterator[ExtendedAws]:
+    with ExtendedAws() as server:
         catalog = Catalog(server)
         catalog.create("orders")
         catalog.glue.put_form_type(**FORM)
         yield server
 
 
-def attachment(aws: StrictAws, **changes: Any) -> dict[str, Any]:
+def attachment(aws: ExtendedAws, **changes: Any) -> dict[str, Any]:
     return {
         "AssetIdentifier": aws.assets.arn(REGION, CLUSTER, "orders"),
         "AttachmentName": "residency",
@@ -36,7 +36,7 @@ def attachment(aws: StrictAws, **changes: Any) -> dict[str, Any]:
     }
 
 
-def refused(aws: StrictAws, operation: str, request: dict[str, Any]) -> str:
+def refused(aws: ExtendedAws, operation: str, request: dict[str, Any]) -> str:
     client = aws.client("glue", REGION)
     body = json.dumps(request).encode()
     # The client itself would reject some of these.
@@ -77,7 +77,7 @@ _VALID: dict[str, dict[str, Any]] = {
     ids=str,
 )
 def test_an_attachment_has_to_fit_the_model_the_schema_and_the_asset(
-    aws: StrictAws, changes: dict[str, Any], code: str
+    aws: ExtendedAws, changes: dict[str, Any], code: str
 ) -> None:
     assert refused(aws, "put_attachment", attachment(aws, **changes)) == code
 
@@ -107,19 +107,19 @@ def test_an_attachment_has_to_fit_the_model_the_schema_and_the_asset(
     ids=str,
 )
 def test_a_request_has_to_fit_the_model(
-    aws: StrictAws, operation: str, request_: dict[str, Any], code: str
+    aws: ExtendedAws, operation: str, request_: dict[str, Any], code: str
 ) -> None:
     assert refused(aws, operation, request_) == code
 
 
-def test_every_error_is_one_of_the_operations_of_the_model(aws: StrictAws) -> None:
+def test_every_error_is_one_of_the_operations_of_the_model(aws: ExtendedAws) -> None:
     model = botocore.session.get_session().get_service_model("glue")
     for operation in ("PutAttachment", "GetAsset", "BatchGetIterableForms"):
         errors = {shape.name for shape in model.operation_model(operation).error_shapes}
         assert {"EntityNotFoundException", "InvalidInputException"} <= errors
 
 
-def test_what_is_attached_is_read_back_and_found_by_its_content(aws: StrictAws) -> None:
+def test_what_is_attached_is_read_back_and_found_by_its_content(aws: ExtendedAws) -> None:
     glue = aws.client("glue", REGION)
     glue.put_attachment(**attachment(aws))
     asset = glue.get_asset(Identifier=attachment(aws)["AssetIdentifier"])

@@ -9,14 +9,14 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 
 ARN = "arn:aws:glue:*:*:"
 
 
 @pytest.fixture
-def aws() -> Iterator[StrictAws]:
-    with StrictAws() as server:
+def aws() -> Iterator[ExtendedAws]:
+    with ExtendedAws() as server:
         admin = server.client("glue")
         for database in ("sales", "hr"):
             admin.create_database(DatabaseInput={"Name": database})
@@ -25,7 +25,7 @@ def aws() -> Iterator[StrictAws]:
 
 
 @pytest.fixture
-def caller(aws: StrictAws) -> Any:
+def caller(aws: ExtendedAws) -> Any:
     session = boto3.session.Session(
         aws_access_key_id="caller", aws_secret_access_key="x", region_name="us-east-1"
     )
@@ -41,7 +41,7 @@ def test_caller_without_a_policy_may_do_everything(caller: Any) -> None:
     assert len(caller.get_tables(DatabaseName="sales")["TableList"]) == 1
 
 
-def test_action_that_is_not_allowed_is_denied_in_iams_words(aws: StrictAws, caller: Any) -> None:
+def test_action_that_is_not_allowed_is_denied_in_iams_words(aws: ExtendedAws, caller: Any) -> None:
     aws.restrict(policy("glue:GetTable", "glue:UpdateTable"), "caller")
     assert caller.get_table(DatabaseName="sales", Name="orders")["Table"]["Name"] == "orders"
     for call, action in (
@@ -55,7 +55,7 @@ def test_action_that_is_not_allowed_is_denied_in_iams_words(aws: StrictAws, call
     assert len(aws.client("glue").get_tables(DatabaseName="sales")["TableList"]) == 1
 
 
-def test_every_resource_of_a_call_must_be_allowed(aws: StrictAws, caller: Any) -> None:
+def test_every_resource_of_a_call_must_be_allowed(aws: ExtendedAws, caller: Any) -> None:
     aws.restrict(policy("glue:*", resources=("catalog", "database/sales", "table/sales/*")), "caller")
     caller.get_tables(DatabaseName="sales")
     with pytest.raises(ClientError, match="database/hr"):
@@ -66,7 +66,7 @@ def test_every_resource_of_a_call_must_be_allowed(aws: StrictAws, caller: Any) -
 
 
 def test_table_that_does_not_exist_is_found_missing_only_if_it_may_be_read(
-    aws: StrictAws, caller: Any
+    aws: ExtendedAws, caller: Any
 ) -> None:
     aws.restrict(policy("glue:GetTable", resources=("catalog", "database/*", "table/sales/*")), "caller")
     with pytest.raises(ClientError, match="EntityNotFoundException"):
@@ -75,7 +75,7 @@ def test_table_that_does_not_exist_is_found_missing_only_if_it_may_be_read(
         caller.get_table(DatabaseName="hr", Name="missing")
 
 
-def test_deny_overrides_allow(aws: StrictAws, caller: Any) -> None:
+def test_deny_overrides_allow(aws: ExtendedAws, caller: Any) -> None:
     allowed, denied = policy("glue:*"), policy("glue:UpdateTable", effect="Deny")
     aws.restrict({"Statement": allowed["Statement"] + denied["Statement"]}, "caller")
     caller.get_table(DatabaseName="sales", Name="orders")
