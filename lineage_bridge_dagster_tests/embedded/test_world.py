@@ -37,12 +37,6 @@ def test_topic_names_provoke_collisions() -> None:
     assert [bool(cluster.glue_database) for cluster in world.CLUSTERS] == [False, True]
 
 
-def test_sample_is_large_enough() -> None:
-    assert sum(t.records for t in world.TOPICS) >= 10_000
-    assert sum(t.tableflow for t in world.TOPICS) >= 6
-    assert any(not t.tableflow and t.schema for t in world.TOPICS)
-
-
 def test_topics_are_also_in_confluents_own_storage_and_in_a_table_bucket() -> None:
     managed = [topic for topic in world.TOPICS if topic.managed]
     assert {topic.cluster for topic in managed} == {US, EU}
@@ -59,22 +53,6 @@ def test_topic_names_of_a_cluster_do_not_collide_in_kafka() -> None:
     for first, second in combinations(world.TOPICS, 2):
         if first.cluster == second.cluster:
             assert first.name.replace(".", "_") != second.name.replace(".", "_")
-
-
-def test_references_resolve() -> None:
-    topics = {(t.cluster, t.name) for t in world.TOPICS}
-    for connector in world.CONNECTORS:
-        referenced = connector.config.get("topics", connector.config.get("kafka.topic", "")).split(",")
-        referenced.append(connector.config.get("errors.deadletterqueue.topic.name", ""))
-        assert all((connector.cluster, name) in topics for name in referenced if name)
-    pools = {pool.id for pool in world.POOLS}
-    assert all(s.pool in pools for s in world.STATEMENTS)
-    assert all((group.cluster, group.topic) in topics for group in world.GROUPS)
-    assert world.TRICKLE_TOPIC in topics
-    for ksqldb in world.KSQLDB_CLUSTERS:
-        assert all((ksqldb.kafka.id, source.topic) in topics for source in ksqldb.sources)
-        names = {source.name for source in ksqldb.sources}
-        assert all({*query.sources, query.sink} <= names for query in ksqldb.queries)
 
 
 def test_records_are_deterministic_and_match_their_schema() -> None:

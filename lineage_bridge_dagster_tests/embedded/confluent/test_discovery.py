@@ -8,10 +8,13 @@ import httpx
 import pytest
 
 from lineage_bridge_dagster.confluent.discovery import discover
+from lineage_bridge_dagster.embedded import world
+from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import flows_of
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
-from lineage_bridge_dagster.lineage.model import NodeType
+from lineage_bridge_dagster.lineage.model import EdgeType, Evidence, NodeType
+from lineage_bridge_dagster.lineage.unknowns import note_lines
 from lineage_bridge_dagster.settings import Settings
 from lineage_bridge_dagster.sql.flink.parser import FlinkSqlParser
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
@@ -197,6 +200,16 @@ def test_tables_have_their_location_and_database(discovery: Discovery) -> None:
 def test_coverage_is_complete(discovery: Discovery) -> None:
     assert [str(report.scope) for report in discovery.coverage.incomplete] == []
     assert discovery.coverage.complete
+    assert note_lines(discovery.coverage) == []
+
+
+def test_offsets_show_the_table_that_an_expression_leaves_open(discovery: Discovery) -> None:
+    place = (world.ENVIRONMENT_ID, world.ORDERS_PLATFORM.id)
+    inventory = discovery.graph.nodes[ids.connector_id(*place, "inventory-jdbc")]
+    assert inventory.attributes["evidence"] == "declared+observed"
+    table = ids.external_dataset_id("postgres://pg-inventory.example:5432/inventory.public.products")
+    edge = discovery.graph.edges[table, inventory.node_id, EdgeType.CONSUMES]
+    assert edge.attributes["evidence"] == Evidence.OBSERVED
 
 
 def test_discovery_contains_no_secrets(discovery: Discovery, emulator: ConfluentEmulator) -> None:
