@@ -32,7 +32,7 @@ def collector_settings(config: Path | None) -> CollectorSettings | None:
 def for_collector(settings: CollectorSettings | None, given: dict[str, Any]) -> dict[str, Any]:
     """The options with what the collector uses as one of them, and its account and first region."""
     from lineage_bridge_dagster.config.value_types import split_names
-    from lineage_bridge_dagster.operations.iam.scope import CollectorScope
+    from lineage_bridge_dagster.operations.iam.scope import CollectorScope, place_of
 
     rest = {name: value for name, value in given.items() if name not in _OPTIONS}
     landing = settings.landing if settings else None
@@ -40,8 +40,8 @@ def for_collector(settings: CollectorSettings | None, given: dict[str, Any]) -> 
     role_account = ((settings.role if settings else None) or "").partition("iam::")[2][:12]
     found = CollectorScope(
         regions=tuple(regions),
-        landing=_place("landing", given["landing"]) or _in_s3(landing.url if landing else ""),
-        mark=_place("mark", given["mark"]),
+        landing=place_in_s3("landing", given["landing"]) or place_of(landing.url if landing else ""),
+        mark=place_in_s3("mark", given["mark"]),
         kms_key=given["kms_key"] or (landing.kms_key if landing else None) or "",
         secrets=tuple(given["secrets"] or (settings.secrets if settings else ())),
         tags=given["lake_formation_tags"] or bool(settings and settings.lake_formation_tags),
@@ -64,12 +64,12 @@ def collector_trust(
     root = f"arn:{scope.partition}:iam::{scope.account}:root"
     role = (settings.role if settings else None) or ""
     if not principal:
-        _note(
+        note(
             f"Every identity of the account that is allowed sts:AssumeRole may assume the role: {root}. "
             "Name one with --principal."
         )
     elif scope.account not in principal and not external_id:
-        _note(
+        note(
             "The principal is of another account: ask it for an external id with --external-id, and set "
             "external_id in the collector's configuration."
         )
@@ -86,13 +86,16 @@ def note_role(settings: CollectorSettings | None, scope: PolicyScope) -> None:
         own.append("the statement ReadCollectorKeys")
     if collector.landing and not (settings.landing and settings.landing.role):
         own.append("the statement LandCollectorFiles, unless the landing place has keys of its own")
-    _note(f"The role reads Glue and tags. The identity that assumes it needs {'; '.join(own)}.")
+    note(f"The role reads Glue and tags. The identity that assumes it needs {'; '.join(own)}.")
 
 
-def _place(option: str, url: str | None) -> str:
+def place_in_s3(option: str, url: str | None) -> str:
+    """Bucket and prefix of an option's S3 URL; empty if the option is not given."""
+    from lineage_bridge_dagster.operations.iam.scope import place_of
+
     if not url:
         return ""
-    found = _in_s3(url)
+    found = place_of(url)
     if not found:
         raise ConfigurationError(
             f"--{option} is not a location in S3: {url}",
@@ -101,11 +104,6 @@ def _place(option: str, url: str | None) -> str:
     return found
 
 
-def _in_s3(url: str) -> str:
-    from lineage_bridge_dagster.operations.iam.scope import place_of
-
-    return place_of(url)
-
-
-def _note(text: str) -> None:
+def note(text: str) -> None:
+    """Tell what is not an error, beside the policy."""
     err.print(f"Note: {text}", style="yellow", markup=False)

@@ -14,9 +14,10 @@ from lineage_bridge_dagster.cli.iam_collector import (
     collector_settings,
     collector_trust,
     for_collector,
+    note,
     note_role,
+    place_in_s3,
 )
-from lineage_bridge_dagster.cli.output import err
 from lineage_bridge_dagster.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -170,12 +171,12 @@ def iam_policy(
         text = render.to_cloudformation(documents, trusted)
     else:
         text = render.to_json([trusted.document()] if trusted and trust else documents)
-    for note in placeholders(text):
-        err.print(f"Note: {note}", style="yellow", markup=False)
+    for placeholder in placeholders(text):
+        note(placeholder)
     if not trust:
         _note_size(documents, group, form, text)
     if for_confluent and trusted is None:
-        err.print("Note: --trust prints the trust policy of the role that Confluent assumes.", markup=False)
+        note("--trust prints the trust policy of the role that Confluent assumes.")
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -188,11 +189,10 @@ def _scope(
     settings: Settings, graph: Graph | None, given: dict[str, Any], *, names_identity: bool
 ) -> PolicyScope:
     """What the policy applies to: the options, then the settings and the graph, then the identity."""
-    from lineage_bridge_dagster.operations.iam.scope import ACCOUNT, IDENTITY, place_of, scope_of
+    from lineage_bridge_dagster.operations.iam.scope import ACCOUNT, IDENTITY, scope_of
 
     for name in ("warehouse", "results"):
-        if given[name]:
-            given[name] = place_of(given[name]) or _no_location(name, given[name])
+        given[name] = place_in_s3(name, given[name])
     named: dict[str, Any] = {
         name: tuple(sorted(value)) if isinstance(value, tuple) else value
         for name, value in given.items()
@@ -216,12 +216,6 @@ def _scope(
 def _not_read(names: Sequence[str], region: str | None, profile: str | None) -> dict[str, str]:  # noqa: ARG001
     """No secret: a policy names the secrets, and grants what reading them takes."""
     return {}
-
-
-def _no_location(option: str, value: str) -> str:
-    raise ConfigurationError(
-        f"--{option} is not a location in S3: {value}", hint=f"Write it as in --{option} s3://bucket/prefix."
-    )
 
 
 def _caller(settings: AwsSettings) -> Caller | None:
@@ -305,9 +299,6 @@ def _note_size(documents: Sequence[dict[str, Any]], grouped: bool, form: str, te
         MANAGED_POLICY_LIMIT,
         TEMPLATE_LIMIT,
     )
-
-    def note(message: str) -> None:
-        err.print(f"Note: {message}", style="yellow", markup=False)
 
     if len(documents) > 1:
         where = " as an array" if form == "json" else ""
