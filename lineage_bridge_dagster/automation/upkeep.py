@@ -6,7 +6,6 @@ from typing import Any
 
 from dagster import (
     JobDefinition,
-    MetadataValue,
     OpExecutionContext,
     Out,
     Output,
@@ -14,10 +13,10 @@ from dagster import (
 )
 from sqlalchemy.exc import SQLAlchemyError
 
-from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
+from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.instance import ComponentInstance
 from lineage_bridge_dagster.assets.one_op_job import one_op_job
-from lineage_bridge_dagster.assets.upkeep_report import upkeep_sentence, upkeep_table, upkeep_totals
+from lineage_bridge_dagster.assets.upkeep_report import UpkeepRun
 from lineage_bridge_dagster.automation.old_runs import delete_old_runs
 from lineage_bridge_dagster.automation.run_retention import RetentionReport, RunRetention, retention_sentence
 from lineage_bridge_dagster.lineage.times import utc_now
@@ -91,9 +90,7 @@ def _look_after(
 ) -> Output[dict[str, int]]:
     # Imported here: definitions load without PySpark.
     from lineage_bridge_dagster.spark.chains.lineage_tables import COLUMNS
-    from lineage_bridge_dagster.spark.failures import readable
     from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
-    from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
     from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits, keep_up
 
     with readable_failures():
@@ -101,32 +98,11 @@ def _look_after(
         catalog = catalogs.writable(catalogs.lineage.name).name
         spark = instance.spark(context).spark_session
     limits = UpkeepLimits(snapshots=1, hours=history_days * 24)
-    done: list[tuple[str, Upkeep | None]] = []
-    failed: list[list[str]] = []
-    for table in COLUMNS:
-        name = TableName(catalog, instance.namespace, table)
-        try:
-            upkeep = keep_up(spark, name, limits, utc_now()) if exists(spark, name) else None
-        except Exception as error:
-            if is_jvm_gone(error):
-                raise
-            told = readable(error)
-            failed.append([str(name), told.message, told.hint])
-            context.log.info("%s failed: %s", name, told.message)
-        else:
-            done.append((str(name), upkeep))
-            context.log.info(upkeep_sentence(str(name), upkeep))
-    metadata: dict[str, Any] = {
-        "tables": MetadataValue.md(upkeep_table(done)),
-        "history_days": history_days,
-        **deleted,
-    }
-    if failed:
-        # The next run of the schedule tries them again.
-        raise failure_of(
-            f"{len(failed)} of {plural(len(COLUMNS), 'lineage table')} not looked after",
-            failed,
-            columns=["table", "reason", "what to do"],
-            metadata_key="failed",
-        )
-    return Output(upkeep_totals(done), metadata=metadata)
+    run = UpkeepRun(context.log, "lineage table", len(COLUMNS))
+    for name in [TableName(catalog, instance.namespace, table) for table in COLUMNS]:
+
+        def keep(name: TableName = name) -> Upkeep | None:
+            return keep_up(spark, name, limits, utc_now()) if exists(spark, name) else None
+
+        run.attempt(str(name), keep)
+    return run.output(history_days=history_days, **deleted)

@@ -91,7 +91,7 @@ def _section(
 ) -> Iterator[str]:
     for name, field in section.model_fields.items():
         inner = section_of(section, name)
-        yield from _comment(described(path, name, field, inner), indent)
+        yield from comment(described(path, name, field, inner), indent)
         if inner is not None:
             yield f"{indent}{name}:"
             yield from _section(component, inner, (*path, name), indent + "  ")
@@ -173,7 +173,8 @@ def _setting(path: tuple[str, ...], name: str) -> FieldInfo | None:
     return model.model_fields.get(name) if model else None
 
 
-def _comment(text: str, indent: str) -> Iterator[str]:
+def comment(text: str, indent: str) -> Iterator[str]:
+    """The lines of a comment."""
     prefix = f"{indent}# "
     # A default with spaces, such as a cron expression, stays on one line.
     text = re.sub(r"(?<= Default: ).*", lambda default: default[0].replace(" ", _NO_BREAK), text)

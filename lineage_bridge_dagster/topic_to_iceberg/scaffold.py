@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dagster import Scaffolder, ScaffoldRequest, scaffold_component
+from dagster import ScaffoldRequest
+
+from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
+from lineage_bridge_dagster.config.yaml_section import YamlSection
 
 _TEXT = """\
 # Loads topics of one Kafka cluster into Iceberg tables. Keys and secrets have no field: they come from
@@ -68,16 +71,11 @@ attributes:
 """
 
 
-class LoadScaffolder(Scaffolder[Any]):
-    """Writes an example with comments; a second instance is named after its folder."""
+class LoadScaffolder(InstanceScaffolder):
+    """Writes an example with comments."""
 
-    def scaffold(self, request: ScaffoldRequest[Any]) -> None:
-        if request.scaffold_format != "yaml":
-            scaffold_component(request)
-            return
-        path = request.target_path if request.append else request.target_path / "defs.yaml"
-        with Path(path).open("a" if request.append else "w", encoding="utf-8") as file:
-            file.write(("---\n" if request.append else "") + example(request.type_name))
+    def text(self, component: type[YamlSection], request: ScaffoldRequest[Any], path: Path) -> str:  # noqa: ARG002
+        return example(request.type_name)
 
 
 def example(type_name: str) -> str:

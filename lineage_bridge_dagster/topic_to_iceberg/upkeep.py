@@ -1,42 +1,31 @@
 """The job that compacts the tables of an instance and ends their old snapshots, and its schedule."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dagster import (
     AssetObservation,
     Config,
-    Failure,
     JobDefinition,
-    MetadataValue,
     OpExecutionContext,
     Out,
-    Output,
     ScheduleDefinition,
     op,
 )
 from pydantic import Field
 
-from lineage_bridge_dagster.assets.failures import failure_of, readable_failures
+from lineage_bridge_dagster.assets.failures import readable_failures
 from lineage_bridge_dagster.assets.one_op_job import one_op_job
-from lineage_bridge_dagster.assets.upkeep_report import (
-    upkeep_metadata,
-    upkeep_sentence,
-    upkeep_table,
-    upkeep_totals,
-)
+from lineage_bridge_dagster.assets.upkeep_report import UpkeepRun, upkeep_metadata
 from lineage_bridge_dagster.catalogs.iceberg.own_folders import given_paths
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.lineage.times import utc_now
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists
-from lineage_bridge_dagster.spark.java_errors import is_jvm_gone
+from lineage_bridge_dagster.spark.iceberg_tables import exists
 from lineage_bridge_dagster.spark.upkeep import Upkeep, UpkeepLimits
-from lineage_bridge_dagster.text import first_few, plural
+from lineage_bridge_dagster.text import first_few
 from lineage_bridge_dagster.topic_to_iceberg.automation import INSTANCE, schedule
 from lineage_bridge_dagster.topic_to_iceberg.instance import LoadInstance
 from lineage_bridge_dagster.topic_to_iceberg.loading.upkeep import keep_up_topic_table
-from lineage_bridge_dagster.topic_to_iceberg.reports import LoadError
 from lineage_bridge_dagster.topic_to_iceberg.settings.load_runs import UpkeepConfig
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
@@ -47,15 +36,6 @@ class UpkeepJobConfig(Config):
     tables: list[str] = Field(
         default_factory=list, description="Tables to look after, as database.table; empty means all of them."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """The upkeep of one table; None if there is no table yet."""
-
-    load: TopicLoad
-    upkeep: Upkeep | None = None
-    error: LoadError | None = None
 
 
 def limits(config: UpkeepConfig, load: TopicLoad) -> UpkeepLimits:
@@ -83,23 +63,17 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
         with readable_failures():
             chosen = _chosen(instance.loads, config.tables)
         spark = getattr(context.resources, names.spark).spark_session
-        done: list[_Done] = []
-        for number, load in enumerate(chosen, start=1):
-            name = load.name
+        run = UpkeepRun(context.log, "table", len(chosen))
+        for load in chosen:
 
-            def keep(name: TableName = name, load: TopicLoad = load) -> Upkeep | None:
-                if not exists(spark, name):
+            def keep(load: TopicLoad = load) -> Upkeep | None:
+                if not exists(spark, load.name):
                     return None
-                return keep_up_topic_table(spark, name, limits(instance.upkeep, load), utc_now())
+                return keep_up_topic_table(spark, load.name, limits(instance.upkeep, load), utc_now())
 
-            done.append(one := _attempt(load, keep))
-            context.log.info("%s of %s: %s", number, plural(len(chosen), "table"), _sentence(one))
-            if one.upkeep is not None:
-                yield AssetObservation(instance.key_of[load.topic], metadata=upkeep_metadata(one.upkeep))
-        if failed := [one for one in done if one.error is not None]:
-            raise _failure(failed, len(chosen))
-        kept = [(one.load.dotted, one.upkeep) for one in done]
-        yield Output(upkeep_totals(kept), metadata={"tables": MetadataValue.md(upkeep_table(kept))})
+            if (done := run.attempt(load.dotted, keep)) is not None:
+                yield AssetObservation(instance.key_of[load.topic], metadata=upkeep_metadata(done))
+        yield run.output()
 
     return one_op_job(
         upkeep,
@@ -139,29 +113,3 @@ def _chosen(loads: Sequence[TopicLoad], tables: Sequence[str]) -> list[TopicLoad
             hint=f"Name some of {first_few(sorted(by_name), 20)}.",
         )
     return [by_name[name] for name in dict.fromkeys(tables)] if tables else list(loads)
-
-
-def _attempt(load: TopicLoad, keep: Callable[[], Upkeep | None]) -> _Done:
-    try:
-        return _Done(load, keep())
-    except Exception as error:
-        if is_jvm_gone(error):
-            raise
-        return _Done(load, error=LoadError.of(error))
-
-
-def _sentence(done: _Done) -> str:
-    if done.error is not None:
-        return f"{done.load.dotted} failed: {done.error.message}"
-    return upkeep_sentence(done.load.dotted, done.upkeep)
-
-
-def _failure(failed: Sequence[_Done], tables: int) -> Failure:
-    """One failure that names all tables that were not looked after."""
-    # The next run of the schedule tries them again.
-    return failure_of(
-        f"{len(failed)} of {plural(tables, 'table')} not looked after",
-        [[one.load.dotted, one.error.message, one.error.hint] for one in failed if one.error is not None],
-        columns=["table", "reason", "what to do"],
-        metadata_key="tables",
-    )

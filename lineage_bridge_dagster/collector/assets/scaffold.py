@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from pydantic_core import PydanticUndefined
 from lineage_bridge_dagster.collector.assets.fields import LandingConfig
 from lineage_bridge_dagster.collector.settings import CollectorSettings, LandingSettings
 from lineage_bridge_dagster.collector.variables import VARIABLES
-from lineage_bridge_dagster.config.scaffold import InstanceScaffolder
+from lineage_bridge_dagster.config.scaffold import InstanceScaffolder, comment
 from lineage_bridge_dagster.config.yaml_section import YamlSection
 from lineage_bridge_dagster.lineage.times import utc_now
 
@@ -24,7 +23,6 @@ _HEADER = """\
 # the template with a value. Keys, tokens and the key of masked values have no field: they come from
 # LINEAGE_BRIDGE_COLLECTOR_* variables.
 """
-_WIDTH = 105
 #: What a person sets first, in this order.
 _FIRST = (
     *("server", "regions", "catalog_id", "role", "output_path", "start_date", "cron", "running"),
@@ -47,7 +45,7 @@ def collector_yaml(component: type[YamlSection], type_name: str, server: str, to
     lines = [f"type: {type_name}", "", "attributes:"]
     for name in names:
         if name == "landing":
-            lines += _comment(component.model_fields[name].description or "", "  ")
+            lines += comment(component.model_fields[name].description or "", "  ")
             lines.append("  landing:")
             for inner in LandingConfig.model_fields:
                 lines += _field(LandingConfig, LandingSettings, inner, "    ", '""')
@@ -66,7 +64,7 @@ def _field(
     shown = isinstance(default, str | int) and "default" not in text
     if shown and default != "":
         text += f" Default: {json.dumps(default)}."
-    yield from _comment(text, indent)
+    yield from comment(text, indent)
     yield f"{indent}{name}: {value}"
 
 
@@ -76,8 +74,3 @@ def _value(component: type[YamlSection], name: str) -> str:
         return f"\"{{{{ env('{VARIABLES}{name.upper()}', '') }}}}\""
     default = component.model_fields[name].get_default(call_default_factory=True)
     return '""' if default is PydanticUndefined else json.dumps(default)
-
-
-def _comment(text: str, indent: str) -> list[str]:
-    prefix = f"{indent}# "
-    return textwrap.wrap(text, _WIDTH, initial_indent=prefix, subsequent_indent=prefix)

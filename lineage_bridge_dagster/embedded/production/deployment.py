@@ -51,7 +51,7 @@ class DeployedProcess:
 
 
 class Production:
-    """The processes of a deployment, each of which can be killed, paused and started again by its name.
+    """The processes of a deployment, each of which can be killed and started again by its name.
 
     `with Production(stack)` starts all of them and leaves nothing running. The stack must be up; `prepare`
     can run beside its start. The settings are further variables of Dagster; the UI's port is a free one by
