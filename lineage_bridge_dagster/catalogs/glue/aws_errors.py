@@ -46,6 +46,7 @@ _PERMISSION_CODES = frozenset(
 )
 _EXPIRED = "The AWS session has expired: sign in again (`aws sso login`), or renew AWS_SESSION_TOKEN."
 _SIGNATURE = "AWS rejected the signature: check AWS_SECRET_ACCESS_KEY and the clock of this machine."
+_CLOCK = "AWS takes the request for too old or too new: set the clock of this machine."
 #: Error codes of invalid credentials, with what to do about each.
 _CREDENTIAL_HINTS = {
     "ExpiredToken": _EXPIRED,
@@ -55,6 +56,8 @@ _CREDENTIAL_HINTS = {
     "InvalidClientTokenId": "AWS does not know the access key: check AWS_ACCESS_KEY_ID.",
     "InvalidSignatureException": _SIGNATURE,
     "SignatureDoesNotMatch": _SIGNATURE,
+    "RequestExpired": _CLOCK,
+    "RequestTimeTooSkewed": _CLOCK,
     "MissingAuthenticationTokenException": "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
     "LINEAGE_BRIDGE_AWS_PROFILE.",
     "IncompleteSignature": "Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
@@ -136,14 +139,15 @@ def translate(error: Exception, *, action: str, where: str, region: str = "") ->
     if isinstance(error, ClientError):
         return _translate_response(error, action, where, region)
     if isinstance(error, ParamValidationError):
-        return CallError(f"{action} on {where}: {error}", hint=refused_before_sending_hint(str(error)))
+        report = " ".join(str(error).split())
+        return CallError(f"{action} on {where}: {report}", hint=refused_before_sending_hint(str(error)))
     for types, error_class, hint in _WITHOUT_RESPONSE:
         if isinstance(error, types):
             return error_class(f"{action} on {where}: {error}", hint=hint)
     # Not botocore's own, such as a response that could not be parsed: the request was sent.
     return AmbiguousError(
         f"{action} on {where}: {type(error).__name__}: {error}",
-        hint="The response was malformed. Check that the endpoint is AWS Glue.",
+        hint=f"The response is malformed. {_endpoint_hint()}",
     )
 
 
@@ -158,12 +162,14 @@ def counted_status(code: str, status: int) -> int:
 
 def malformed_response(detail: str, service: str = "Glue") -> CallError:
     """The error of an answer that is not Glue's, or half of one: botocore passes on what it cannot parse."""
+    return AmbiguousError(f"{service}'s response is malformed: {detail}.", hint=_endpoint_hint(service))
+
+
+def _endpoint_hint(service: str = "Glue") -> str:
     variable = f"AWS_ENDPOINT_URL_{service.replace(' ', '').upper()}"
     if service == "Glue":
         variable = f"LINEAGE_BRIDGE_AWS_ENDPOINT_URL or {variable}"
-    return AmbiguousError(
-        f"{service}'s response is malformed: {detail}.", hint=f"Check that {variable} is AWS {service}."
-    )
+    return f"Check that {variable} is AWS {service}."
 
 
 def _translate_response(error: ClientError, action: str, where: str, region: str) -> CallError:
@@ -187,6 +193,9 @@ def _classify(code: str, status: int, action: str) -> tuple[type[CallError], str
     """The class of an error response, and what to do about it."""
     if code in _CREDENTIAL_HINTS:
         return CredentialsError, _CREDENTIAL_HINTS[code]
+    if code.isdecimal() and status < 500 and status != 429:
+        # botocore's, for an answer that has none: a proxy's or a login page's.
+        return AccessDeniedError if status == 403 else CallError, _endpoint_hint()
     if code in _PERMISSION_CODES or status == 403:
         return (
             AccessDeniedError,

@@ -19,7 +19,8 @@ class GlueTable:
 
     Attributes:
         raw: the whole record; treated as immutable.
-        unknown_fields: dotted paths of fields that Glue returned and botocore's model does not have.
+        unknown_fields: dotted paths of fields that Glue returned and botocore's model does not have, and of
+            parameters that are not text.
     """
 
     database: str
@@ -49,6 +50,9 @@ class GlueTable:
             raise malformed_response(
                 f"the parameters or the storage descriptor of {database}.{name} are not an object"
             )
+        strange = [f"Parameters.{key}" for key, value in parameters.items() if not isinstance(value, str)]
+        if strange:
+            parameters = {key: value for key, value in parameters.items() if isinstance(value, str)}
         return cls(
             database=str(raw.get("DatabaseName") or database),
             name=name,
@@ -59,7 +63,7 @@ class GlueTable:
             table_type=str(raw.get("TableType") or ""),
             catalog_id=str(raw["CatalogId"]) if raw.get("CatalogId") else None,
             raw=raw,
-            unknown_fields=tuple(unknown),
+            unknown_fields=(*unknown, *strange),
         )
 
     @property

@@ -26,6 +26,10 @@ logger = logging.getLogger(__name__)
 #: The most entries that GetDatabases and GetTables return in one response.
 PAGE_SIZE = 100
 
+#: More than the million tables that an account may have by default need, at 20 a page; bounds a list that a
+#: server never ends.
+MAX_PAGES = 50_000
+
 #: What a federated database of S3 Tables refers to: the ARN of the table bucket, or of a namespace in it.
 _TABLE_BUCKET = re.compile(
     r"arn:aws[a-z-]*:s3tables:[a-z0-9-]+:(?P<account>\d{12}):bucket/(?P<bucket>[^/\s]+)"
@@ -140,7 +144,7 @@ class GlueReader:
         request = {"DatabaseName": database, "AttributesToGet": ["NAME"]}
         for response in self._pages("GetTables", f"the database {database}", "TableList", request):
             for raw in response["TableList"]:
-                yield GlueTable.from_raw(raw, database).name
+                yield _table(raw, database, response).name
 
     def table(self, database: str, name: str) -> GlueTable | None:
         """Read one table; None if it does not exist.
@@ -161,18 +165,20 @@ class GlueReader:
     def _pages(
         self, operation: str, where: str, member: str, request: Mapping[str, Any], token: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        used_tokens: set[str] = set()
+        used_tokens = {token}
         while True:
             paging = {"MaxResults": PAGE_SIZE, **({"NextToken": token} if token else {})}
             response = self._call(operation, where, {**request, **paging})
             if not isinstance(response.get(member), list):
                 raise malformed_response(f"{operation} on {where} returned no {member}")
-            yield response
             token = response.get("NextToken")
+            if token and token in used_tokens:
+                raise malformed_response(f"{operation} on {where} returned the same page token twice")
+            if len(used_tokens) > MAX_PAGES:
+                raise malformed_response(f"{operation} on {where} returned more than {MAX_PAGES:,} pages")
+            yield response
             if not token:
                 return
-            if token in used_tokens:
-                raise malformed_response(f"{operation} on {where} returned the same page token twice")
             used_tokens.add(token)
 
     def _call(self, operation: str, where: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,6 +243,8 @@ def _source(raw: object) -> str:
     return str(fields.get("Identifier") or fields.get("ConnectionType") or "an unknown connection")
 
 
-def _table(raw: Mapping[str, Any], database: str, response: Mapping[str, Any]) -> GlueTable:
+def _table(raw: object, database: str, response: Mapping[str, Any]) -> GlueTable:
+    if not isinstance(raw, Mapping):
+        raise malformed_response(f"a table of {database} is not an object")
     unknown = response.get(UNKNOWN_FIELDS) or {}
     return GlueTable.from_raw(raw, database, unknown.get(raw.get("Name"), ()))

@@ -137,7 +137,7 @@ def _columns(columns: Iterable[Mapping[str, Any]]) -> list[dict[str, str | None]
         {
             "name": column.get("Name"),
             "type": column.get("Type"),
-            "comment": redact_text(comment) if (comment := column.get("Comment")) else None,
+            "comment": redact_text(str(comment)) if (comment := column.get("Comment")) else None,
         }
         for column in columns
     ]

@@ -26,7 +26,7 @@ from lineage_bridge_dagster.lineage.documents import (
 )
 from lineage_bridge_dagster.lineage.lost_detail import held_reason
 from lineage_bridge_dagster.lineage.ownership import PushOptions, foreign_owner, other_owner
-from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES
+from lineage_bridge_dagster.lineage.text import MAX_DESCRIPTION_BYTES, MAX_VALUE_BYTES, size
 
 #: Glue's limit `KeyString`, from its API model.
 MAX_KEY_BYTES = 255
@@ -160,7 +160,7 @@ def refusal(table: GlueTable) -> str | None:
 
 def _new_block(document: LineageDocument | None, user_text: str, now: str) -> str | None:
     """Our block of the description, in the bytes that the user's own text leaves for it."""
-    budget = MAX_DESCRIPTION_BYTES - len(join_description(user_text, "").encode())
+    budget = MAX_DESCRIPTION_BYTES - size(join_description(user_text, ""))
     return document.block(budget, now) if document is not None and budget > 0 else None
 
 
@@ -196,10 +196,10 @@ def update_request(table: GlueTable, table_input: Mapping[str, Any]) -> dict[str
 def _over_limit(parameters: Mapping[str, str]) -> str | None:
     """Why Glue would reject our parameters."""
     for key, value in parameters.items():
-        if len(key.encode()) > MAX_KEY_BYTES:
+        if size(key) > MAX_KEY_BYTES:
             return f"the key of the parameter {key[:60]}... is over Glue's limit of {MAX_KEY_BYTES} bytes"
-        if (size := len(value.encode())) > MAX_VALUE_BYTES:
-            return f"the parameter {key} would be {size:,} bytes, over Glue's limit of {MAX_VALUE_BYTES:,}"
+        if (length := size(value)) > MAX_VALUE_BYTES:
+            return f"the parameter {key} would be {length:,} bytes, over Glue's limit of {MAX_VALUE_BYTES:,}"
     return None
 
 
@@ -224,10 +224,10 @@ def fitting(
     others = request_bytes({**table, "Parameters": foreign, "Description": description})
     for divisor in _DIVISORS:
         shorter = document.shorter(divisor)
-        size = others + _json_bytes(shorter.parameters)
-        if size <= max(limit, current):
+        needed = others + _json_bytes(shorter.parameters)
+        if needed <= max(limit, current):
             return shorter
-    return TooLarge(size, others, limit)
+    return TooLarge(needed, others, limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+from botocore.exceptions import ClientError
 
+from lineage_bridge_dagster.catalogs.errors import AmbiguousError
+from lineage_bridge_dagster.catalogs.glue.aws_errors import translate
+from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
 from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.coverage import Status
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
-from lineage_bridge_dagster_tests.catalogs.glue.graphs import tableflow_node
+from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, tableflow_node
 from lineage_bridge_dagster_tests.catalogs.glue.runs import (
     SCOPE,
     created,
@@ -32,7 +38,15 @@ def test_all_pages_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>a proxy's page</html>", b"{}", b'{"TableList": "none"}', b'{"TableList": [{}]}']
+    "body",
+    [
+        b"<html>a proxy's page</html>",
+        b"{}",
+        b"null",
+        b'{"TableList": "none"}',
+        b'{"TableList": [{}]}',
+        b'{"TableList": [null]}',
+    ],
 )
 def test_malformed_response_is_not_an_empty_list(client: GlueClient, catalog: Catalog, body: bytes) -> None:
     catalog.create("orders")
@@ -60,6 +74,21 @@ def test_repeated_page_token_is_an_error(client: GlueClient, catalog: Catalog) -
     )
     report = report_of(enriched(client, tableflow_node("orders")))
     assert "same page token twice" in report.reason
+    with pytest.raises(AmbiguousError, match="same page token twice"):
+        GlueReader(client).page(CLUSTER, "again")
+
+
+def test_list_that_never_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Mock()
+    client.get_tables.side_effect = ({"TableList": [], "NextToken": str(n)} for n in itertools.count())
+    monkeypatch.setattr("lineage_bridge_dagster.catalogs.glue.reader.MAX_PAGES", 3)
+    with pytest.raises(AmbiguousError, match="more than 3 pages"):
+        list(GlueReader(client).pages("db"))
+
+
+def test_answer_of_a_proxy_names_the_endpoint() -> None:
+    error = ClientError({"Error": {"Code": "302"}, "ResponseMetadata": {"HTTPStatusCode": 302}}, "GetTables")  # type: ignore[typeddict-item]
+    assert "AWS_ENDPOINT_URL_GLUE" in translate(error, action="glue:GetTables", where="the database db").hint
 
 
 def test_tables_are_read_one_by_one_when_pages_are_denied(

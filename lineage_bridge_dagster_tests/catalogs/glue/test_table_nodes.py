@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 
 from lineage_bridge_dagster.assets.tables import parameter_diff
+from lineage_bridge_dagster.catalogs.glue.table_nodes import table_attributes
 from lineage_bridge_dagster.lineage import graph_json
 from lineage_bridge_dagster.lineage.chains import chain_of
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.spark.chains.lineage_tables import graph_records
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
+from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient, glue_table
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     CLUSTER,
     ENVIRONMENT,
+    REGION,
     add_table,
     tableflow_node,
 )
@@ -98,6 +100,14 @@ def test_secrets_of_other_people_stay_in_glue(client: GlueClient, catalog: Catal
     )
     for secret in (*secrets, "an0ther"):
         assert secret not in shown
+
+
+def test_comment_and_parameter_that_are_no_text_do_not_end_a_discovery() -> None:
+    columns = [{"Name": "id", "Type": "int", "Comment": 7}]
+    table = glue_table(StorageDescriptor={"Columns": columns}, Parameters={"count": 3})
+    attributes = table_attributes(table, REGION)
+    assert attributes["columns"] == [{"name": "id", "type": "int", "comment": "7"}]
+    assert attributes["parameters"] == {}
 
 
 def test_table_with_lineage_and_without_tableflow_keeps_its_node_id(

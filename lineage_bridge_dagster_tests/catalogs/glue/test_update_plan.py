@@ -122,6 +122,8 @@ def test_removing_a_description_that_is_only_ours_leaves_none() -> None:
         ({"FieldOfNextYear": {"a": 1}}, "FieldOfNextYear"),
         ({"RLSProperties": {"DefaultRLSPolicy": "policy"}}, "RLSProperties"),
         ({"VersionId": None}, "VersionId"),
+        ({"Parameters": {"table_type": "ICEBERG", "count": 3}}, "Parameters.count"),
+        ({"Parameters": {"table_type": "ICEBERG", "owner_note": None}}, "Parameters.owner_note"),
     ],
 )
 def test_table_that_cannot_be_written_safely_is_refused(change: dict[str, Any], word: str) -> None:
@@ -174,6 +176,11 @@ def test_description_stays_within_glues_limit_and_keeps_the_users_text(size: int
     if size < 1_000:
         assert "Managed by LineageBridge" in plan.description
     assert isinstance(plan_update(after(plan), document(), ALL, complete=True, now=LATER), NoChange)
+
+
+def test_half_of_a_character_in_the_users_text_is_kept() -> None:
+    users = "half: \ud800"
+    assert split_description(update(glue_table(Description=users), document()).description)[0] == users
 
 
 def test_chain_over_its_limit_is_cut_and_marked() -> None:
