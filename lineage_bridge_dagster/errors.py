@@ -23,7 +23,8 @@ class LineageBridgeError(Exception):
     @property
     def reason(self) -> str:
         """Message and hint on one line, for coverage reports."""
-        return f"{self.message} {self.hint}".strip()
+        stop = "" if not self.hint or self.message.endswith((".", "!", "?")) else "."
+        return f"{self.message}{stop} {self.hint}".strip()
 
 
 class ConfigurationError(LineageBridgeError):

@@ -96,7 +96,7 @@ def test_without_java_nothing_is_answered_and_the_reason_is_told(
 
     monkeypatch.setattr(worker, "java", no_java)
     for _ in range(2):
-        with pytest.raises(BadRegexError, match="cannot be evaluated: no Java was found apt-get install it"):
+        with pytest.raises(BadRegexError, match=r"evaluated: no Java was found\. apt-get install it"):
             full_matches("a", ["a"])
     assert (len(tries), counted.unevaluated) == (1, 2)
     monkeypatch.undo()
