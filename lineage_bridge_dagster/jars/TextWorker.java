@@ -7,7 +7,7 @@ package lineage;
  */
 public abstract class TextWorker {
     private static final long STACK_BYTES = 64L * 1024 * 1024;
-    /** How many time limits a text may take on a busy machine, which lets the thread compute only now and then. */
+    /** How many time limits a text may take on a busy machine, which lets the process compute only now and then. */
     private static final int MOST_LIMITS = 10;
 
     /** The subject of messages, such as "the parser". */
@@ -21,7 +21,8 @@ public abstract class TextWorker {
      *
      * @param batch big-endian: the number of texts (4 bytes), then for each its length in chars (4 bytes) and its
      *     chars (2 bytes each), which preserves any chars, even lone surrogates
-     * @param millis time limit for one text; it counts only while the thread computes for half of it or more
+     * @param millis time limit for one text, which ends it once the process, whose collector of garbage works for
+     *     the thread, has computed for half of it
      * @return a JSON array with an object for each processed text: all of them, or fewer with the last marked
      *     "fatal" when it took too long or ran out of memory; this process must not be used again then
      */
@@ -32,21 +33,29 @@ public abstract class TextWorker {
         thread.start();
         int before = 0;
         int limits = 0;
-        long computed = 0;
+        long computed = processorNanos();
         while (true) {
             thread.join(millis);
             if (!thread.isAlive()) {
                 return answering.snapshot(answering.done, null);
             }
-            long nanos = java.lang.management.ManagementFactory.getThreadMXBean().getThreadCpuTime(thread.getId());
+            long nanos = processorNanos();
             limits = answering.done == before ? limits + 1 : 0;
             if (limits >= MOST_LIMITS || (limits > 0 && nanos - computed >= millis * 500000)) {
                 return answering.snapshot(before, "{\"error\":\"" + name() + " took longer than " + millis
                     + " ms\",\"fatal\":true}");
             }
-            before = answering.done;
-            computed = nanos;
+            if (limits == 0) {
+                before = answering.done;
+                computed = nanos;
+            }
         }
+    }
+
+    /** The time for which this process has computed, in nanoseconds. */
+    private static long processorNanos() {
+        return ((com.sun.management.OperatingSystemMXBean)
+            java.lang.management.ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
     }
 
     public static String error(String message, int line, int column) {

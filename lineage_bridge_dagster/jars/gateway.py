@@ -124,10 +124,11 @@ class JvmGateway:
 
     def start_failure(self, name: str, java: Path, cause: Exception) -> LineageBridgeError:
         """End the JVM, and return the error to raise for a start that failed."""
-        output = self.error_output()
+        # An error of Java's asks the JVM for its text.
+        reason = self.error_output() or str(cause)
         self.close()
         return LineageBridgeError(
-            f"{name} did not start ({java}): {output or cause}",
+            f"{name} did not start ({java}): {reason}",
             hint="check that this Java runs: java -version",
         )
 

@@ -30,6 +30,9 @@ public class FlinkTrees extends TextWorker {
             int root = writer.write(SqlParser.create(text, this.config).parseStmt());
             return "{\"root\":" + root + ",\"nodes\":[" + writer.out + "],\"notes\":{" + writer.notes + "}}";
         } catch (SqlParseException e) {
+            if (e.getCause() instanceof Error) {
+                throw (Error) e.getCause(); // the stack or the memory was too small
+            }
             SqlParserPos pos = e.getPos();
             return error(e.getMessage(), pos == null ? 0 : pos.getLineNum(), pos == null ? 0 : pos.getColumnNum());
         }

@@ -54,6 +54,26 @@ def test_only_the_statement_that_takes_too_long_is_given_up(monkeypatch: pytest.
         assert after.reads == (("u",),)
 
 
+def test_statement_that_fills_the_memory_is_given_up_as_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = replace(flink_parser.PROGRAM, milliseconds=1000, options=("-Xmx48m",))
+    monkeypatch.setattr(flink_parser, "PROGRAM", small)
+    with FlinkSqlParser() as parser:
+        parser.parse([GOOD])
+        assert parser.pid is not None
+        started = sum(psutil.Process(parser.pid).cpu_times()[:2])
+        before = psutil.Process().cpu_times()
+        large = "SELECT * FROM t WHERE a IN (" + ",".join(map(str, range(160_000))) + ")"
+        assert parser.parse([large])[0].error == "the parser took longer than 1000 ms"
+        after = psutil.Process().cpu_times()
+    ended = after.children_user + after.children_system - before.children_user - before.children_system
+    # Its own half of a second, and as much again for each processor until it is looked at.
+    assert ended - started < 4
+
+
+def test_nesting_too_deep_is_named(parser: FlinkSqlParser) -> None:
+    assert parser.parse(["SELECT " + "(" * 500_000 + "1" + ")" * 500_000])[0].error == "nested too deeply"
+
+
 def test_parser_recovers_from_its_process_being_killed() -> None:
     with FlinkSqlParser() as parser:
         parser.parse([GOOD])
