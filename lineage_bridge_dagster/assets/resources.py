@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dagster_aws.utils import ResourceWithBoto3Configuration
+from dagster import ConfigurableResource
 from pydantic import PrivateAttr
 
 from lineage_bridge_dagster.assets.topic_facts import Backlog, TopicFacts, read_backlogs, read_topics
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.groups import Given, SettingsGroups
+from lineage_bridge_dagster.config.known_fields import known_fields
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.views import optional_field
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
@@ -45,16 +46,21 @@ class ConfluentResource(ConfluentSettingsResource):
         return read_backlogs(since_ms, self.settings())
 
 
-class GlueResource(ResourceWithBoto3Configuration):
-    """The Glue Data Catalog, with the fields that dagster-aws gives its resources.
+class GlueResource(ConfigurableResource):  # type: ignore[type-arg]
+    """The Glue Data Catalog.
 
-    A field that is left empty comes from its `LINEAGE_BRIDGE_AWS_*` variable, then from boto3's own chain.
+    A field that is left empty comes from its `LINEAGE_BRIDGE_AWS_*` variable, then from boto3's own chain, as
+    keys always do.
     """
 
+    region_name: str | None = optional_field(AwsSettings, "region")
+    profile_name: str | None = optional_field(AwsSettings, "profile")
+    endpoint_url: str | None = optional_field(AwsSettings, "endpoint_url")
     role_arn: str | None = optional_field(AwsSettings, "role_arn")
     catalog_id: str | None = optional_field(AwsSettings, "catalog_id")
     secrets: list[str] | None = optional_field(ConfluentSettings, "secrets")
 
+    _known = known_fields
     _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 
     def aws_settings(self) -> AwsSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dagster import ConfigurableResource
 from pydantic import Field, PrivateAttr, field_validator
 
+from lineage_bridge_dagster.config.known_fields import known_fields
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 from lineage_bridge_dagster.config.value_types import split_names
 from lineage_bridge_dagster.config.views import optional_field, view_of
@@ -33,6 +34,7 @@ class ConfluentSettingsResource(ConfigurableResource):  # type: ignore[type-arg]
     region_name: str | None = Field(default=None, description="AWS region of these secrets.")
     profile_name: str | None = Field(default=None, description="AWS profile that may read them.")
 
+    _known = known_fields
     # A run with many topics calls `settings` for each of them.
     _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 

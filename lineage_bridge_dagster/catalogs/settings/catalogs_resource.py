@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import CatalogGroups, Catalogs
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import TableflowPlace
+from lineage_bridge_dagster.config.known_fields import known_fields
 from lineage_bridge_dagster.config.secrets import CachedSecrets
 
 
@@ -47,6 +48,7 @@ class CatalogsResource(ConfigurableResource):  # type: ignore[type-arg]
         description="Name of the component's instance, which its default catalog is named after by default.",
     )
 
+    _known = known_fields
     # The catalogs are asked for by every input and output.
     _cached_secrets: CachedSecrets = PrivateAttr(default_factory=CachedSecrets)
 

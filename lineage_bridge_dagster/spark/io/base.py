@@ -21,6 +21,7 @@ from dagster import (
 from pydantic import Field, PrivateAttr
 
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
+from lineage_bridge_dagster.config.known_fields import known_fields
 from lineage_bridge_dagster.dagster_internals.definitions import assets_beside
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark.commits import CommitConflictError
@@ -57,6 +58,7 @@ class TableIOManager(ConfigurableIOManager):
         default=5, ge=0, le=100, description="Rows shown in the metadata of a materialization; 0 shows none."
     )
 
+    _known = known_fields
     #: The downstream table of a step with incremental inputs, by run and step, until its output is written.
     _downstream: dict[tuple[str, str], Downstream] = PrivateAttr(default_factory=dict)
 
