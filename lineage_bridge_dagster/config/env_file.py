@@ -21,6 +21,9 @@ _MARKS = ("pyproject.toml", "dg.toml", "workspace.yaml")
 #: Only this project's variables, as in AWS Secrets Manager: a folder must not set AWS_PROFILE or the like.
 _VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]+")
 
+#: What dotenv puts a variable's value in place of, wherever it stands: name, and default.
+_REFERENCE = re.compile(r"\$\{([^}:]*)(:-[^}]*)?\}")
+
 #: Bytes of a file; no key is longer.
 _MAX_BYTES = 64 * 1024
 
@@ -58,17 +61,34 @@ def file_variables() -> dict[str, str]:
     """The variables of the file that are not empty.
 
     Raises:
-        ConfigurationError: it cannot be read, or is no text.
+        ConfigurationError: it cannot be read, or is no text, or one of ours refers to what is not set.
     """
     path = env_file()
+    if path is None:
+        return {}
     try:
-        values: Mapping[str, str | None] = dotenv_values(path) if path else {}
+        _check_references(dotenv_values(path, interpolate=False), path)
+        values = dotenv_values(path)
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise ConfigurationError(
             f"{path} cannot be read: {what}.", hint="Save it as UTF-8, and let this user read it."
         ) from None
     return {name: value for name, value in values.items() if value}
+
+
+def _check_references(written: Mapping[str, str | None], path: Path) -> None:
+    """Refuse a value with `${X}` that would lose it: X may be a part of a secret, so it is not shown."""
+    known = set(os.environ)
+    for name, text in written.items():
+        references = _REFERENCE.findall(text or "") if name.startswith(PREFIX) else ()
+        if any(not default and reference not in known for reference, default in references):
+            raise ConfigurationError(
+                f"{name} in {path} has a ${{...}} that stands for a variable which is not set.",
+                hint="Set that variable before it. If the characters belong to the value, export it, or "
+                f"write it to a file in {SECRETS_DIR}: no quotes keep them in a .env file.",
+            )
+        known.add(name)
 
 
 def secrets_folder(of_file: Mapping[str, str]) -> str:

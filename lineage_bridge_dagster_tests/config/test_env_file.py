@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from lineage_bridge_dagster.cli.main import main
 from lineage_bridge_dagster.collector.variables import local_variables
-from lineage_bridge_dagster.config.env_file import env_file, load_env_file
+from lineage_bridge_dagster.config.env_file import env_file, file_variables, load_env_file
 from lineage_bridge_dagster.config.unread_variables import unread_variables
+from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.machine import env_file_read
 from lineage_bridge_dagster.settings import Settings
@@ -111,3 +112,21 @@ def test_a_file_that_is_no_text_is_named(project: Path, content: bytes) -> None:
     result = CliRunner().invoke(main, ["chains", "--graph", "none.json"])
     assert result.exit_code == 2
     assert f"{project / '.env'} cannot be read" in result.output
+
+
+@pytest.mark.parametrize("value", ["hunter${two}2", "'hunter${two}2'", '"hunter${two}2"'])
+def test_a_reference_to_what_is_not_set_is_refused_rather_than_left_out(project: Path, value: str) -> None:
+    (project / "pyproject.toml").touch()
+    (project / ".env").write_text(f"LINEAGE_BRIDGE_FLINK_API_SECRET={value}\ntwo=2\n")
+    with pytest.raises(
+        ConfigurationError, match=r"LINEAGE_BRIDGE_FLINK_API_SECRET in .* is not set"
+    ) as refused:
+        file_variables()
+    assert "two" not in str(refused.value)
+    assert "LINEAGE_BRIDGE_SECRETS_DIR" in refused.value.hint
+
+
+def test_a_reference_to_what_is_set_before_or_has_a_default_is_replaced(project: Path) -> None:
+    (project / "pyproject.toml").touch()
+    (project / ".env").write_text("A=a\nLINEAGE_BRIDGE_ODD=${A}-${NOT_SET:-b}-$A\nOTHER=${NOT_SET}\n")
+    assert file_variables()["LINEAGE_BRIDGE_ODD"] == "a-b-$A"
