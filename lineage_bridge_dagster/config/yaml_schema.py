@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 _TEMPLATE = r"\{\{|\{%"
-_EMPTY = r"^\s*$"
+_EMPTY = r"^$"
 #: Texts that pydantic converts to the type.
 _TEXT_OF = {
     "integer": r"^\s*\d+\s*$",

@@ -30,6 +30,10 @@ from lineage_bridge_dagster.config.yaml_errors import (
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.text import did_you_mean
 
+#: A century in each unit that the name of a field ends with, and the largest number that Java has.
+_MOST = {"days": 36_525, "hours": 876_600, "minutes": 52_596_000, "seconds": 3_155_760_000}
+_LONG = 2**63 - 1
+
 
 class YamlSection(Model, Resolvable):
     """A Dagster model whose fields may be templates."""
@@ -151,16 +155,28 @@ def _check(section: type[BaseModel], name: str, value: object, *, rendered: bool
     """Raise pydantic's error, with the field's name, for a value that the field does not accept."""
     adapter = yaml_schema.adapter(section, name, rendered=rendered)
     # An empty value counts as unset, and a section was checked by its own type.
-    if adapter is None or value in (None, "") or isinstance(value, YamlSection):
+    if value in (None, "") or isinstance(value, YamlSection):
         return
-    if item_section_of(section, name) is not None:
-        return
-    try:
-        adapter.validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        problem: Any = {**first, "loc": (name,)}
-        raise ValidationError.from_exception_data(section.__name__, [problem]) from None
+    wrong = "it is blank" if isinstance(value, str) and not value.strip() else ""
+    if not wrong and adapter is not None and item_section_of(section, name) is None:
+        try:
+            wrong = _wrong_number(name, value, adapter.validate_python(value))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            problem: Any = {**first, "loc": (name,)}
+            raise ValidationError.from_exception_data(section.__name__, [problem]) from None
+    if wrong:
+        raise ValidationError.from_exception_data(section.__name__, [_problem((name,), value, wrong)])
+
+
+def _wrong_number(name: str, value: object, found: object) -> str:
+    """What pydantic takes for a number, and nobody means, or what no later computation can hold."""
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        return ""
+    if isinstance(value, bool):
+        return "it is true or false"
+    # Not a number is not at most anything.
+    return "" if abs(found) <= _MOST.get(name.rpartition("_")[2], _LONG) else "it is too large"
 
 
 def _message(message: str) -> str:

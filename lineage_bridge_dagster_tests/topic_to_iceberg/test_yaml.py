@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -158,6 +159,15 @@ def test_topics_of_a_pattern_that_fold_to_one_table_are_named_and_the_first_is_l
         ({"topics": [{"topic": "a", "partition_by": ["day(a"]}]}, "partition_by.0", "bucket(16, id)"),
         ({"topics": [{"topic": "a", "start": "yesterday"}]}, "topics[0].start", "2026-01-01T00:00:00Z"),
         ({"topics": [{"topic": "a", "batch_records": 0}]}, "topics[0].batch_records", "whole number"),
+        (
+            {"topics": [{"topic": "a", "batch_records": True}]},
+            "topics[0].batch_records",
+            "It is true or false",
+        ),
+        ({"topics": [{"topic": "a", "location": " "}]}, "topics[0].location", "It is blank. Write"),
+        ({"topics": [{"topic": "a", "database": "a\0b"}]}, "topics[0].database", "a name without spaces"),
+        ({"topics": [{"topic": "a"}], "upkeep": {"keep_hours": math.inf}}, "upkeep.keep_hours", "too large"),
+        ({"topics": [{"topic": "a"}], "upkeep": {"orphan_days": 10**6}}, "upkeep.orphan_days", "too large"),
         ({"topics": [{"topic": "a.*", "table": "t"}]}, "topics.0.table", "share one table"),
         ({"topics": [{"topic": "a"}, {"topic": "a"}]}, "topics.0.topic", "2 entries"),
         ({"topics": [{"topic": "A"}, {"topic": "a"}]}, "topics.1", "topics A and a have one table"),

@@ -38,7 +38,7 @@ else:
     from lineage_bridge_dagster.config.value_types import Day
 
     Message = pattern_type(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the full name of a Protobuf message")
-    Name = pattern_type(r"[^\s/`'\"]{1,255}", "a name without spaces, slashes and quotes")
+    Name = pattern_type(r"[^\s\x00-\x1f\x7f/`'\"]{1,255}", "a name without spaces, slashes and quotes")
     Placeholder = pattern_type(
         r"hex:([0-9A-Fa-f]{2})+|(?!hex:)[\s\S]+", "text, or hex: and pairs of hexadecimal digits"
     )
