@@ -168,9 +168,9 @@ def _process_table_function(
     time = arguments.descriptors("ON_TIME")
     rowtime: Relation = ()
     if time:
-        scopes = (QueryScope(source) for source, _ in tables)
-        origins = [scope.resolve(time[0]).origin for scope in scopes]
-        found = next((o for o in origins if o.complete), origins[0])
+        # A row has the time of the row that it was made from, of whichever table.
+        origins = [QueryScope(source).resolve(column).origin for source, _ in tables for column in time]
+        found = merged([o for o in origins if o.complete] or origins[:1])
         rowtime = (KnownColumn("rowtime", through(found, How.EXPRESSION)),)
     first = named((key, False) for key in keys)
     return (*first, UnknownColumns(origin=unknown(reason)), *rowtime)
