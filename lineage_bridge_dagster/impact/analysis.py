@@ -378,8 +378,8 @@ class _Analysis:
         topic = _topic(change.name)
         before = self._before.topic_configs.get(change.name, {})
         if change.recreated:
-            self._drop_topic(topic)
             self._start(topic, DeltaKind.ROWS_LOST, "it is deleted and created again, without its records")
+            self._drop_topic(topic)
         elif _number(change.config.get("partitions")) > _number(before.get("partitions", 0)) > 0:
             for table in self._before.tableflow:
                 if table.topic == change.name and table.mode == "UPSERT":

@@ -59,3 +59,8 @@ def test_verdicts(
     found = judge(WORLD, *changes)
     assert found.get("statement : s", (None,))[0] == statement
     assert found.get("topic : clean", (None,))[0] == clean
+
+
+def test_a_topic_that_is_created_again_has_lost_its_records(judge: Judge) -> None:
+    found = judge(WORLD, TopicChange("orders", recreated=True))
+    assert (found["topic : orders"], found["statement : s"][0]) == (("loses_data", None), "breaks")

@@ -88,6 +88,8 @@ def _problem(table: TableflowTable, delta: NodeDelta) -> str:
             if delta.default and delta.after.startswith(_CONTAINERS):
                 return ""
             return f"{delta.column} is not optional, and older rows have no value for it: {stops}"
+        case DeltaKind.TYPE if delta.before == delta.after and "binary" in delta.before:
+            return f"{delta.reason}, and Iceberg changes the size of no fixed: {stops}"
         case DeltaKind.TYPE if not is_promotion(delta.before, delta.after):
             return f"{delta.before} to {delta.after} is not a type promotion that Iceberg allows: {stops}"
         case DeltaKind.REQUIRED if not (delta.default and delta.after.startswith(_CONTAINERS)):

@@ -16,6 +16,7 @@ from lineage_bridge_dagster.impact.change import (
 from lineage_bridge_dagster_tests.impact.conftest import Judge, avro, register, world
 
 MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+FIXED = {"type": "fixed", "name": "F", "size": 8}
 ADDRESS: dict[str, Any] = {"type": "record", "name": "A", "fields": [{"name": "zip", "type": "string"}]}
 CITY = {"name": "city", "type": ["null", "string"], "default": None}
 WITH_CITY = {**ADDRESS, "fields": [*ADDRESS["fields"], CITY]}
@@ -65,6 +66,9 @@ def judged(judge: Judge, before: Any, after: Any) -> tuple[Any, Any]:
         ),
         (ADDRESS, WITH_CITY, "gains_column"),
         ({"type": "array", "items": "int"}, {"type": "array", "items": "long"}, "changes_type"),
+        (FIXED, {**FIXED, "size": 16}, "breaks"),
+        ("bytes", FIXED, "breaks"),
+        ({"type": "map", "values": FIXED}, {"type": "map", "values": {**FIXED, "size": 4}}, "breaks"),
     ],
 )  # fmt: skip
 def test_what_a_table_takes(judge: Judge, before: Any, after: Any, verdict: str) -> None:
