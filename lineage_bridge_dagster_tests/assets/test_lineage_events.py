@@ -20,7 +20,6 @@ from lineage_bridge_dagster_tests.openlineage.collector import Collector, collec
 
 Build = Callable[..., Location]
 TABLE = f"glue/{EAST}/o.v1"
-DEAD = "http://127.0.0.1:1"
 
 
 @pytest.fixture

@@ -59,13 +59,6 @@ class DagsterPages:
         """Open the catalog's list of the assets in a selection."""
         self.page.goto(f"{self.url}/assets?asset-selection={quote(selection, safe='')}")
 
-    def launch_job(self, job: str) -> str:
-        """Launch a job from its launchpad with the default config and return the run's id."""
-        self.page.goto(f"{self.url}/locations/lineage_bridge_dagster/jobs/{job}/playground")
-        self.button("Launch Run").click()
-        self.page.wait_for_url("**/runs/*")
-        return _run_id(self.page.url)
-
     def open_sensor(self, sensor: str) -> None:
         self.page.goto(f"{self.url}/locations/lineage_bridge_dagster/sensors/{sensor}")
 

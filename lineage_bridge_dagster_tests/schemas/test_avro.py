@@ -163,10 +163,6 @@ def test_value_that_is_no_record_has_its_type() -> None:
     assert [str(part) for part in avro_type('["null", "long"]')] == ["long", "False"]
 
 
-def connect_decimal(scale: int) -> dict[str, Any]:
-    return {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": scale}
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -1,6 +1,6 @@
 """The messages of a Protobuf schema's text, as far as they name columns and subjects. Pure.
 
-Compiling a schema takes a process of its own (`topics.protobuf_files`), too much for a discovery with
+Compiling a schema takes a process of its own (`schemas.protobuf_files`), too much for a discovery with
 thousands of them, which needs names and types alone.
 """
 

@@ -79,16 +79,6 @@ def test_dry_run_shows_the_diff_and_writes_nothing(
     assert aws.calls["UpdateTable"] == 0
 
 
-def test_removed_description_is_pushed_again(client: GlueClient, catalog: Catalog) -> None:
-    catalog.create("orders.v1", Description="mine")
-    push(client, graph_of())
-    catalog.commit("orders.v1", Description=None)
-    report = push(client, graph_of())
-    assert report.counts["updated"] == 1
-    assert "Managed by LineageBridge" in catalog.table("orders.v1")["Description"]
-    assert report.results[0].version_before != report.results[0].version_after
-
-
 def test_last_synced_is_the_time_of_the_last_change(client: GlueClient, catalog: Catalog) -> None:
     catalog.create("orders.v1")
     push(client, graph_of())

@@ -32,14 +32,6 @@ def test_lineage_becomes_properties_in_one_commit(bucket: Bucket, catalog: RestC
     assert any(line.startswith(f"+ {KEY_SOURCE_TOPICS}") for line in result.diff)
 
 
-def test_a_second_push_commits_nothing(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
-    push(catalog, name, chain())
-    before = bucket.open().load_table(name).metadata_location
-    result = push(catalog, name, chain())
-    assert result.status is PushStatus.UNCHANGED
-    assert bucket.open().load_table(name).metadata_location == before
-
-
 def test_a_dry_run_shows_the_diff_and_commits_nothing(
     bucket: Bucket, catalog: RestCatalog, name: Name
 ) -> None:
@@ -47,23 +39,6 @@ def test_a_dry_run_shows_the_diff_and_commits_nothing(
     assert result.status is PushStatus.UPDATED
     assert result.diff
     assert bucket.lineage(name) == {}
-
-
-def test_without_upstream_ours_go_and_foreign_properties_stay(
-    bucket: Bucket, catalog: RestCatalog, name: Name
-) -> None:
-    push(catalog, name, chain())
-    result = push(catalog, name, None)
-    assert (result.status, "lineage removed" in result.reason) == (PushStatus.UPDATED, True)
-    assert bucket.lineage(name) == {}
-    assert FOREIGN.items() <= bucket.properties(name).items()
-
-
-def test_an_incomplete_discovery_is_held(bucket: Bucket, catalog: RestCatalog, name: Name) -> None:
-    push(catalog, name, chain())
-    before = bucket.lineage(name)
-    assert push(catalog, name, chain(connector=None), complete=False).status is PushStatus.HELD
-    assert bucket.lineage(name) == before
 
 
 def test_two_writers_of_lineage_leave_one_whole_document(

@@ -33,7 +33,6 @@ from lineage_bridge_dagster_tests.confluent.fake import (
 )
 
 CLOUD = Access("confluent_cloud")
-KAFKA = Access("kafka", ("lkc-abc123", "env-1"))
 PATH = "/org/v2/environments"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -60,13 +59,6 @@ def test_partially_written_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "schemas.part").write_text('{"next_id": 1')
     with EmulatorState(tmp_path).reading("schemas") as document:
         assert document["subjects"] == {}
-
-
-def test_files_contain_valid_json(tmp_path: Path) -> None:
-    EmulatorState(tmp_path)
-    kinds = {path.stem: json.loads(path.read_text("utf-8")) for path in tmp_path.glob("*.json")}
-    assert set(kinds) == {"schemas", "connectors", "statements", "tableflow"}
-    assert not list(tmp_path.glob("*.part"))
 
 
 def test_paths_of_sample_tables_are_deterministic() -> None:

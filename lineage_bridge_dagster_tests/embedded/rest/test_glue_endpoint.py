@@ -30,18 +30,6 @@ def namespace(rest: IcebergRest, aws: StrictAws) -> str:
     return name
 
 
-def test_signed_requests_read_and_write(rest: IcebergRest, aws: StrictAws, namespace: str) -> None:
-    catalog = connect(rest, aws)
-    table = catalog.create_table((namespace, "orders"), pa.schema([("id", pa.int64())]))
-    table.append(pa.table({"id": [1, 2, 3]}))
-    with table.transaction() as transaction:
-        transaction.set_properties({"owner": "orders-team"})
-    read = connect(rest, aws).load_table((namespace, "orders"))
-    assert read.scan().to_arrow().num_rows == 3
-    assert read.properties["owner"] == "orders-team"
-    assert catalog.list_tables(namespace) == [(namespace, "orders")]
-
-
 def test_the_prefix_is_the_catalog_id_with_colons(rest: IcebergRest, aws: StrictAws) -> None:
     catalog = connect(rest, aws)
     assert catalog.properties["prefix"] == f"catalogs/{aws.account_id}:s3tablescatalog:table-bucket"

@@ -15,7 +15,6 @@ from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Findin
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
 
-KAFKA = world.ORDERS_PLATFORM.id
 KAFKA_KEY = "LINEAGE_BRIDGE_KAFKA_API_KEY_LKC_7K2M9P"
 KAFKA_SECRET = "LINEAGE_BRIDGE_KAFKA_API_SECRET_LKC_7K2M9P"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import struct
 from typing import Any
 
 from hypothesis import strategies as st
@@ -32,10 +31,6 @@ _numbers = itertools.count()
 def _unique(word: str) -> str:
     # A full name: within a record, one without a namespace would be of the record's.
     return f"a.b.{word}{next(_numbers)}"
-
-
-def _single(value: float) -> float:
-    return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def _logical(kind: str, name: str, **more: Any) -> dict[str, Any]:

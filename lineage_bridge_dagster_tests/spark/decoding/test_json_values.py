@@ -35,7 +35,6 @@ def entries(key: Any, value: Any) -> dict[str, Any]:
 
 #: A schema; then the texts of records with their values, or with a part of their errors.
 Cases = list[tuple[str, Any]]
-_DATE = {"type": "integer", "title": "org.apache.kafka.connect.data.Date"}
 NUMBERS = of(
     i=INT32, l=INTEGER, d=NUMBER, p=decimal("number"), a={"type": "array", "items": INTEGER},
     u={"oneOf": [INTEGER, STRING]}, n={"oneOf": [INTEGER, NUMBER, STRING]},

@@ -5,28 +5,21 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from dagster import AssetIn, AssetKey, AssetsDefinition, ExecuteInProcessResult, asset, materialize
 from pyiceberg.catalog import load_catalog
-from pyiceberg.catalog.rest import RestCatalog
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_bridge_dagster.catalogs.iceberg.spark_names import quoted
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.confluent.resource import ConfluentSettingsResource
-from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
-from lineage_bridge_dagster.embedded.rest.server import TABLEFLOW, IcebergRest
+from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.spark.io.manager import PySparkIcebergIOManager
-from lineage_bridge_dagster.spark.session import SparkResource, spark_session
-from lineage_bridge_dagster_tests.dagster_ui import eventually
+from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster_tests.spark.io.runs import failure_of
 from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-KEY = world.api_key("tableflow")
 
 
 @pytest.fixture
@@ -153,28 +146,3 @@ def test_a_table_where_tableflow_keeps_its_own_is_refused(
 
     assert "would corrupt it" in failure_of(run(resource, orders, succeeds=False))
     assert spark.table(table).count() == 0
-
-
-def test_a_read_only_catalog_is_read_with_tokens_that_are_renewed(
-    resource: SparkResource,
-    rest: IcebergRest,
-    spark_catalog: CatalogSettings,
-    database: str,
-    grants: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    s3 = {"s3.endpoint": spark_catalog.s3_endpoint or "", "s3.access-key-id": ACCESS_KEY}
-    writer = RestCatalog("writer", uri=rest.backend(TABLEFLOW), **s3, **{"s3.secret-access-key": SECRET_KEY})
-    writer.create_namespace(database)
-    rows = pa.table({"id": [1, 2]})
-    writer.create_table((database, "orders.v1"), rows.schema).append(rows)
-    monkeypatch.setenv("LINEAGE_BRIDGE_CATALOG_STREAMS_CREDENTIAL", f"{KEY.key}:{KEY.secret}")
-    streams = {"type": "rest", "uri": rest.tableflow_url, "s3_endpoint": spark_catalog.s3_endpoint}
-    others = SparkResource(catalog=resource.catalog, catalogs={"streams": {**streams, "read_only": True}})
-    session = spark_session(others.all_catalogs)
-    table = quoted("streams", database, "orders.v1")
-    assert session.table(table).count() == 2
-    first = len(grants)
-    eventually(lambda: len(grants) > first + 1, 60, "two more tokens")
-    assert set(grants) == {"client_credentials"}
-    assert session.table(table).count() == 2

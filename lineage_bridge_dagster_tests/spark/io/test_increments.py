@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,8 +30,6 @@ from lineage_bridge_dagster.spark.session import SparkResource
 from lineage_bridge_dagster_tests.spark.io.test_manager import failure_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-
-Run = Callable[..., Any]
 
 
 class World:
