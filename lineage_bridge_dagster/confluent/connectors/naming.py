@@ -139,6 +139,11 @@ ATHENA = Rule(
     "awsathena://{host}/{catalog}.{schema}.{table}",
     spec="awsathena://athena.{region_name}.amazonaws.com + {catalog}.{database}.{table}",
 )
+DATA_EXPLORER = Rule(
+    "Azure Data Explorer",
+    "azurekusto://{host}/{database}/{table}",
+    spec="azurekusto://{host}.kusto.windows.net + {database}/{table}",
+)
 BIGTABLE = Rule("Google Cloud Bigtable", "bigtable://{project}/{instance}/{table}")
 CLICKHOUSE = Rule("ClickHouse", "clickhouse://{host}:{port}/{database}.{table}", "8123")
 DORIS = Rule("Apache Doris, SelectDB", "doris://{host}:{port}/{database}.{table}", "9030")
@@ -282,6 +287,8 @@ def location(url: str, *segments: str) -> str:
         container, _, host = authority.partition("@")
         rule = AZURE_BLOB if kind.startswith("wasb") else AZURE_DATA_LAKE
         return rule(container=container, account=host.partition(".")[0], path=below)
+    if kind == "file":
+        return LOCAL_FILE(file=f"/{below}")
     return HDFS(host=authority, path=below) if kind == "hdfs" else ""
 
 

@@ -305,8 +305,10 @@ def _unknown(
         read = sink_topics(config, cluster_topics, warnings)
         dlq = dlq_topic(connector, config, cluster_topics)
         written = [dlq]
-    elif topic := config.get("kafka.topic", "topic"):
-        written = routing_of(config, cluster_topics).route(topic)
+    else:
+        routing = routing_of(config, cluster_topics)
+        topics = config.items("kafka.topic", "topic", "topics")
+        written = [routed for topic in topics for routed in routing.route(topic)]
     return ConnectorLineage(
         direction=direction,
         topics_read=_unique(read),

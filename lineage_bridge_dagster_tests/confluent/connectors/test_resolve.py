@@ -52,6 +52,9 @@ def test_unknown_class_warns_and_keeps_the_common_keys() -> None:
     assert found.confidence < 1
     assert "com.example.MySink" in found.warnings[0]
     assert found.unknown == (Unknown.CLASS,)
+    for key, value in (("kafka.topic", "a"), ("topic", "a"), ("topics", "a,b")):
+        found = read("com.example.MySource", {key: value}, kind="source", connector_id=None)
+        assert ",".join(found.topics_written) == value
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Connectors of Apache Camel: each is made from a kamelet, whose properties name one thing outside Kafka.
 
+Before version 1.0, each was made from a component of Camel, for both directions.
+
 Source: the properties of each connector in apache/camel-kafka-connector.
 """
 
@@ -107,22 +109,37 @@ aws-lambda-sink: LAMBDA region=region function=function
 splunk-hec-sink: SPLUNK host=splunkUrl index=index
 splunk-sink: SPLUNK host=serverHostname index=index
 """
+#: The same of components, whose properties are in the path of their endpoints.
+_COMPONENTS = """
+aws2-s3: s3_object bucket=bucketNameOrArn
+aws2-sqs: sqs_queue arn=queueNameOrArn
+azure-storage-blob: AZURE_BLOB account=accountName container=containerName
+file: LOCAL_FILE file=directoryName
+ftp: FTP host=host port=port path=directoryName
+ftps: FTPS host=host port=port path=directoryName
+hdfs: HDFS host=hostName port=port path=path
+sftp: SFTP host=host port=port path=directoryName
+"""
 
 
-def _declare(names: str, dataset: str) -> None:
-    """Declare the families of some kamelets, each of whose names ends with the direction."""
+def _declare(name: str, direction: str, dataset: str, prefix: str) -> None:
+    """Declare the family of a kamelet, or of one direction of a component."""
     rule, *parts = dataset.split()
     keys = {part: key.replace("=", "= ") for part, _, key in (each.partition("=") for each in parts)}
-    for name in names.split():
-        package = name.replace("-", "")
-        direction = "Sink" if name.endswith("-sink") else "Source"
-        java = f"org.apache.camel.kafkaconnector.{package}.Camel{package.capitalize()}{direction}Connector"
-        named = keyed(_RULES.get(rule) or getattr(naming, rule), f"camel.kamelet.{name}.", **keys)
-        if direction == "Sink":
-            sink_family(f"camel-{name}", java)(per_topic(named))
-        else:
-            source_family(f"camel-{name}", java)(_reader(named))
+    package = name.replace("-", "")
+    java = f"org.apache.camel.kafkaconnector.{package}.Camel{package.capitalize()}{direction}Connector"
+    named = keyed(_RULES.get(rule) or getattr(naming, rule), prefix, **keys)
+    if direction == "Sink":
+        sink_family(f"camel-{name}", java)(per_topic(named))
+    else:
+        source_family(f"camel-{name}", java)(_reader(named))
 
 
 for _entry in re.split(r"\n(?=\S)", _KAMELETS.strip()):
-    _declare(*_entry.split(":", maxsplit=1))
+    _names, _dataset = _entry.split(":", maxsplit=1)
+    for _name in _names.split():
+        _declare(_name, _name.rpartition("-")[2].capitalize(), _dataset, f"camel.kamelet.{_name}.")
+for _entry in _COMPONENTS.strip().splitlines():
+    _name, _dataset = _entry.split(":", maxsplit=1)
+    for _direction in ("Source", "Sink"):
+        _declare(_name, _direction, _dataset, f"camel.{_direction.lower()}.path.")

@@ -90,6 +90,9 @@ source_family(
 source_family("ftps", "io.confluent.connect.ftps.FtpsSourceConnector")(
     topic_of(_server(naming.FTPS, "ftps.", "ftps.input.path | input.path"))
 )
+source_family("file-systems", "com.github.mmolimar.kafka.connect.fs.FsSourceConnector")(
+    topic_of(lambda config: map(naming.location, config.items("fs.uris")), "topic")
+)
 source_family("file", "FileStreamSource", "FileStreamSourceConnector", f"{_FILE_STREAM}SourceConnector")(
     topic_of(keyed(naming.LOCAL_FILE, file="file"), "topic")
 )

@@ -23,6 +23,7 @@ from lineage_bridge_dagster.confluent.connectors.table_patterns import (
     expand,
     odd_words,
 )
+from lineage_bridge_dagster.confluent.connectors.transforms.origins import Origins
 
 _DEFAULT = "${databaseName}.${schemaName}.${tableName}"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -208,14 +209,20 @@ class _Oracle:
             yield WrittenTopic(template.text)
 
     def _existing(self, template: TopicTemplate) -> Iterator[tuple[str, Path]]:
-        """The topics by a template, with their tables."""
+        """The topics by a template as they are called before transforms, with their tables."""
         context = self.context
+        origins = Origins(context.config, context.routing)
         for topic in context.cluster_topics:
-            path = None if topic in context.internal else template.path(topic)
-            captured = self._captured(path) if path is not None else None
-            # What transforms would rename is their output, and does not show the table.
-            if captured is not None and (not context.routing or context.routing.route(topic) == [topic]):
-                yield topic, captured
+            names = origins.of(topic, "") if context.routing else [topic]
+            found = [
+                (name, captured)
+                for name in names
+                if topic not in context.internal
+                and (path := template.path(name)) is not None
+                and (captured := self._captured(path)) is not None
+            ]
+            if len(found) == 1:
+                yield found[0]
 
     def _captured(self, path: Path) -> Path | None:
         """A table that the expressions select, completed by what topics lack; None if they do not."""

@@ -1,18 +1,27 @@
 """Search engines and vector stores.
 
 Source: `ElasticsearchSinkTask` of confluentinc/kafka-connect-elasticsearch; `OpenSearchSinkConnectorConfig`
-of Aiven-Open/opensearch-connector-for-apache-kafka.
+of Aiven-Open/opensearch-connector-for-apache-kafka; README.md of
+DarioBalinzo/kafka-connect-elasticsearch-source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
-from lineage_bridge_dagster.confluent.connectors.family import Sink, SinkContext, sink_family
+from lineage_bridge_dagster.confluent.connectors.family import (
+    Sink,
+    SinkContext,
+    SourceContext,
+    WrittenTopic,
+    named_for,
+    sink_family,
+    source_family,
+)
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 _LONGEST_INDEX = 255
@@ -77,6 +86,17 @@ sink_family(
         "connect.elastic.kcql",
     )
 )
+
+
+@source_family("elasticsearch", "com.github.dariobalinzo.ElasticSourceConnector")
+def elasticsearch_source(context: SourceContext) -> Iterator[WrittenTopic]:
+    """Topics `{topic.prefix}{index}` of the indexes of `index.names`, else of those by `index.prefix`."""
+    config = context.config
+    prefix, start = config.get("topic.prefix"), config.get("index.prefix")
+    listed = config.items("index.names")
+    for index in listed or (start + rest for rest in context.named_like(prefix + start)):
+        dataset = naming.ELASTICSEARCH(host=config.get("es.host"), port=config.get("es.port"), index=index)
+        yield named_for(prefix + index, dataset, listed=bool(listed))
 
 
 @sink_family("opensearch", "OpenSearchSink", topics=("index{n}.topic",))

@@ -1,11 +1,13 @@
-"""Time series: InfluxDB, QuestDB and Prometheus."""
+"""Time series: Azure Data Explorer, InfluxDB, QuestDB and Prometheus."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
+from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
@@ -77,6 +79,24 @@ def influxdb_sink(context: SinkContext, topic: str) -> str:
 sink_family("influxdb-lenses", *kcql.classes("influx.InfluxSinkConnector"))(
     kcql.sink(keyed(naming.INFLUXDB, "connect.influx.", host="url", database="db"), "connect.influx.kcql")
 )
+
+
+@sink_family("data-explorer", "com.microsoft.azure.kusto.kafka.connect.sink.KustoSinkConnector")
+def data_explorer(context: SinkContext, topic: str) -> str:
+    """The table that a JSON array names for the topic, else for `*`; strings may be in single quotes."""
+    config, key = context.config, "kusto.tables.topics.mapping"
+    text = config.get(key)
+    try:
+        tables = {each["topic"]: each for each in json.loads(text if '"' in text else text.replace("'", '"'))}
+        table = tables.get(topic) or tables.get("*") or {}
+        names = {"database": str(table.get("db", "")), "table": str(table.get("table", ""))}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        context.warnings.append(f"{key} is not a JSON array of mappings, so its tables are not known")
+        return ""
+    address = config.get("kusto.query.url") or config.get("kusto.ingestion.url").replace(
+        "://ingest-", "://", 1
+    )
+    return naming.DATA_EXPLORER(host=host_and_port(address)[0], **names)
 
 
 @sink_family("questdb", "io.questdb.kafka.QuestDBSinkConnector")

@@ -130,7 +130,26 @@ def clickhouse(context: SinkContext, topic: str) -> str:
     )
 
 
-@sink_family("singlestore", "com.singlestore.kafka.SingleStoreSinkConnector")
+@sink_family("clickhouse-altinity", "com.altinity.clickhouse.sink.connector.ClickHouseSinkConnector")
+def clickhouse_altinity(context: SinkContext, topic: str) -> str:
+    """The table of a change event; later versions take its database from the event."""
+    config = context.config
+    if not (database := config.get("clickhouse.server.database")):
+        context.warnings.append(
+            "clickhouse.server.database is not set: the record's source.db is the database"
+        )
+    last = topic.rpartition(".")[2] if topic.count(".") > 1 else ""
+    return naming.CLICKHOUSE(
+        host=config.get("clickhouse.server.url"),
+        port=config.get("clickhouse.server.port"),
+        database=database,
+        table=config.pairs("clickhouse.topic2table.map").get(topic, last),
+    )
+
+
+@sink_family(
+    "singlestore", "com.singlestore.kafka.SingleStoreSinkConnector", "com.memsql.kafka.MemSQLSinkConnector"
+)
 def singlestore(context: SinkContext, topic: str) -> str:
     config = context.config
     if field := config.get("singlestore.recordToTable.mappingField"):

@@ -120,6 +120,13 @@ def clickhouse(table: SinkDataset) -> Iterator[WrittenColumn]:
     yield from unnamed(value)
 
 
+@writes("clickhouse-altinity")
+def clickhouse_altinity(table: SinkDataset) -> Iterator[WrittenColumn]:
+    """The fields of the row that changed."""
+    value = table.record.value
+    return iter(()) if value is None else _merged_rows(value)
+
+
 def _merged_rows(value: RecordNode) -> Iterator[WrittenColumn]:
     """The fields of `after`, which are those of `before` for a deletion."""
     after, before = value.at("after"), value.at("before")

@@ -62,6 +62,10 @@ def mongodb_event(topic: SourceTopic) -> ConnectRecord:
     It is kept as a tree, which `ExtractNewDocumentState` makes a struct of.
     """
     document = topic.row(lambda _, column: not matches(_field_filter(topic), column))
+    for field, name in topic.config.pairs("field.renames").items():
+        path = field.split(".")[2:]
+        if path and (node := document.at(*path)) is not None:
+            document = document.with_field(path, None).with_field([*path[:-1], name], node)
     ids = [f"{dataset}._id" for dataset in topic.datasets]
     update = struct({"removedFields": MADE_UP, "updatedFields": document, "truncatedArrays": MADE_UP})
     event = envelope(document)

@@ -206,6 +206,13 @@ def test_snowflake_writes_one_column_or_one_for_each_field(
             },
         ),
         (
+            {"connector.class": "com.altinity.clickhouse.sink.connector.ClickHouseSinkConnector"},
+            "",
+            "before.id after.id op",
+            "",
+            {"id": "value.after.id value.before.id"},
+        ),
+        (
             {
                 "connector.class": "org.apache.iceberg.connect.IcebergSinkConnector",
                 "iceberg.tables.schema-case-insensitive": "true",

@@ -62,6 +62,11 @@ def short(source: str) -> str:
             {"column.include.list": r"public\.orders\.(id|total)"},
             {"after.total": "total", "after.customer_id": "?"},
         ),
+        (
+            "debezium-mongodb",
+            {"field.renames": "shop.orders.total:sum", "field.exclude.list": "shop.orders.customer_id"},
+            {"after.sum": "total", "after.total": "?", "after.customer_id": "?", "after.id": "id"},
+        ),
         ("debezium-postgres", {"after.state.only": "true"}, {"id": "id", "__deleted": "-", "after.id": "?"}),
         ("debezium-mysql", {"connector.class": "MySqlCdcSource"}, {"id": "id", "after.id": "?"}),
         ("debezium-cassandra", {}, {"after.id.value": "id", "after.id.set": "-"}),
