@@ -19,7 +19,7 @@ from lineage_bridge_dagster.confluent.connectors.naming import http_url
 
 _TWITTER = "com.github.jcustenborder.kafka.connect.twitter.TwitterSourceConnector"
 #: A variable that a record or an offset fills in, and all after it.
-_VARIABLE = re.compile(r"[^/?&]*\$\{.*", re.DOTALL)
+_VARIABLE = re.compile(r"[^/?&]*(?:\$\{|\{\{).*", re.DOTALL)
 
 
 def api_url(base: str, path: str = "") -> str:
@@ -105,6 +105,11 @@ sink_family(
     "io.confluent.connect.collibra.CollibraSinkConnector",
     "io.aiven.kafka.connect.http.HttpSinkConnector",
 )(http_sink)
+
+
+@sink_family("lenses-http", "io.lenses.streamreactor.connect.http.sink.HttpSinkConnector")
+def lenses_http(context: SinkContext, topic: str) -> str:
+    return api_url(context.config.get("connect.http.endpoint").replace("{{topic}}", topic))
 
 
 @sink_family("lambda", "LambdaSink", "io.confluent.connect.aws.lambda.AwsLambdaSinkConnector")

@@ -176,6 +176,8 @@ def _may_have(condition: Any, name: str) -> bool:
 
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
+#: The database that all that matches an expression over `database.collection` starts with.
+_DATABASE = re.compile(r"([\w$-]+)(?:\(\?:|\()?(?:\\\.|\[\.\])(?!.*\|)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +307,10 @@ class MongoTopicNames:
         """How topics with a collection's name are made: start, pattern of the rest, database if known."""
         known = {name for name in self.simple if "." not in name and database in ("", name)}
         templates = [(self.simple[name] + "{sep}{coll}", name) for name in sorted(known)]
-        templates += [(template, database) for _, template in self.patterns if "coll" in template]
+        for pattern, template in self.patterns:
+            if "coll" in template:
+                start = _DATABASE.match(pattern)
+                templates.append((template, database or (start[1] if start else "")))
         if not self.wildcard and database not in known:
             templates.append(("{db}{sep}{coll}", database))
         for template, name in templates:

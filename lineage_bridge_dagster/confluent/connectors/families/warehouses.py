@@ -152,13 +152,14 @@ def clickhouse_altinity(context: SinkContext, topic: str) -> str:
 )
 def singlestore(context: SinkContext, topic: str) -> str:
     config = context.config
+    vendor = "memsql" if "memsql" in config.get("connector.class") else "singlestore"
     if field := config.get("singlestore.recordToTable.mappingField"):
         context.warnings.append(f"the record's field {field} selects the table, which is not known")
         return ""
     return naming.SINGLESTORE(
         host=config.get("connection.ddlEndpoint", "connection.clientEndpoint"),
         database=config.get("connection.database"),
-        table=config.get(f"singlestore.tableName.{topic}", default=topic),
+        table=config.get(f"{vendor}.tableName.{topic}", default=topic),
     )
 
 

@@ -170,7 +170,7 @@ _PLAIN = ("RedisSink", "com.github.jcustenborder.kafka.connect.redis.RedisSinkCo
 
 @writes("redis redis-community")
 def redis(table: SinkDataset) -> Iterator[WrittenColumn]:
-    """What is written by `redis.type`, a stream by default."""
+    """What is written by `redis.type`, in earlier versions by `redis.command`; a stream by default."""
     config, record = table.config, table.record
     class_name = config.get("connector.class")
     if ".streamreactor." in class_name:
@@ -179,9 +179,10 @@ def redis(table: SinkDataset) -> Iterator[WrittenColumn]:
     if class_name.startswith("io.github.jaredpetersen."):
         yield from unknown("the record's value is itself a command of Redis")
         return
-    plain = class_name in _PLAIN
-    kind = "STRING" if plain else config.get("redis.type", "redis.command", default="STREAM").upper()
-    if kind in ("STRING", "SET") and (plain or kind == "STRING"):
+    kind, command = config.get("redis.type").upper(), config.get("redis.command").upper()
+    kind = kind or command or "STREAM"
+    # The type is a set, the command sets a text.
+    if class_name in _PLAIN or kind == "STRING" or (kind, command) == ("SET", "SET"):
         yield column("_key", record.key, _NULL_KEY)
         if record.value is not None:
             yield column("_value", record.value)

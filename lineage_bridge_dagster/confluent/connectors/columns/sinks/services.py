@@ -76,6 +76,7 @@ def whole(reason: str) -> ColumnReader:
 writes("lambda google-functions")(
     whole("a function is called with the record; what it does with the fields is not told")
 )
+writes("lenses-http")(whole("a template in the configuration makes the request's body"))
 writes("data-explorer")(whole("a mapping in the cluster tells which columns the fields go to"))
 writes(
     """solace ibm-mq activemq tibco jms kinesis firehose sqs pubsub pubsub-lite mqtt rabbitmq event-bridge

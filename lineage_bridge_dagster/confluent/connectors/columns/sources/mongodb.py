@@ -36,7 +36,11 @@ _REFERENCE = re.compile(r"\$(?!\$)([\w.-]+)")
 
 @reads("mongodb")
 def mongodb(topic: SourceTopic) -> ConnectRecord:
-    """The change event, or the document alone if that is published; the key is a resume token."""
+    """The change event, or the document alone if that is published.
+
+    The key is the document's, as text, or a resume token; or what a schema of its own takes from the event.
+    """
+    config = topic.config
     document = topic.row()
     ids = struct({"_id": leaf(*(f"{dataset}._id" for dataset in topic.datasets))})
     update = struct({"updatedFields": document, "removedFields": MADE_UP, "truncatedArrays": MADE_UP})
@@ -57,11 +61,17 @@ def mongodb(topic: SourceTopic) -> ConnectRecord:
             "lsid": METADATA,
         }
     )
-    event = _piped(event, topic.config)
-    alone = topic.config.flag("publish.full.document.only")
-    token = struct({"_id": METADATA}) if topic.config.get("output.format.key") == "schema" else METADATA
-    key = ids if topic.config.flag("publish.full.document.only.tombstone.on.delete") else token
-    return ConnectRecord(key, event.at("fullDocument") if alone else event)
+    event = _piped(event, config)
+    managed = "." not in config.get("connector.class")
+    if config.get("output.format.key").lower() == "schema":
+        key = event if config.get("output.schema.key") else struct({"_id": METADATA})
+    elif config.flag("change.stream.document.key.as.key", not managed):
+        key = ids
+    else:
+        key = ids if config.flag("publish.full.document.only.tombstone.on.delete") else METADATA
+    return ConnectRecord(
+        key, event.at("fullDocument") if config.flag("publish.full.document.only") else event
+    )
 
 
 def declared(config: Config) -> RegisteredSchema | None:

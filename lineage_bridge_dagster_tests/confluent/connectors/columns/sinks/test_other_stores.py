@@ -40,6 +40,10 @@ def test_redis_writes_by_its_type(kind: str, value: str, expected: dict[str, str
     assert written({**_REDIS, "redis.type": kind}, PRIMITIVE, value) == expected
 
 
+def test_redis_sets_a_text_by_its_command() -> None:
+    assert written({**_REDIS, "redis.command": "SET"}, PRIMITIVE, "a") == {"_key": "key", "_value": "value.a"}
+
+
 @pytest.mark.parametrize(
     ("settings", "value", "expected"),
     [

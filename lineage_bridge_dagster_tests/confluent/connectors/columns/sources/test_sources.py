@@ -15,6 +15,7 @@ from lineage_bridge_dagster.confluent.connectors.config import Config
 
 TABLE = "postgres://pg:5432/shop.public.orders"
 OTHER = "postgres://pg:5432/shop.public.customers"
+MONGODB = "com.mongodb.kafka.connect.MongoSourceConnector"
 COLUMNS = {TABLE: ["id", "total", "customer_id"], OTHER: ["id", "name"]}
 
 
@@ -137,6 +138,13 @@ def test_fields_of_a_value(family: str, config: dict[str, str], fields: dict[str
         ),
         ("debezium-mongodb", {}, {"id": "_id"}),
         ("mongodb", {}, {"_id": "-"}),
+        ("mongodb", {"connector.class": MONGODB}, {"_id": "_id"}),
+        ("mongodb", {"connector.class": MONGODB, "output.format.key": "schema"}, {"_id": "-"}),
+        (
+            "mongodb",
+            {"output.format.key": "schema", "output.schema.key": "{}"},
+            {"documentKey._id": "_id", "fullDocument.total": "total", "ns.coll": "-"},
+        ),
         ("couchbase", {}, {"": "_key"}),
         ("cosmosdb", {}, {"": "id"}),
     ],
