@@ -2,7 +2,7 @@
 
 The rules are those of ksqlDB's grammar: `'...'` with `''` for a quote; names in backticks or double quotes
 keep their case, all others are upper-cased; `-- ...` to the end of the line; `/* ... */`; `${variable}`, also
-as a part of a name.
+as a part of a name. A backslash at the end of a line is the command line's: the statement goes on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lineage_bridge_dagster.errors import LineageBridgeError
 
 _TOKEN = re.compile(
     r"""
-      (?P<skip>     (?: \s+ | --[^\r\n]* | /\*.*?\*/ )+ )
+      (?P<skip>     (?: \s+ | --[^\r\n]* | /\*.*?\*/ | \\(?=[^\S\n]*(?:\n|\Z)) )+ )
     | (?P<string>   '(?:[^']|'')*' )
     | (?P<quoted>   `(?:[^`]|``)*` | "(?:[^"]|"")*" )
     | (?P<variable> (?: [A-Za-z0-9_@]* \$\{[A-Za-z_][A-Za-z0-9_@]*\} )+ [A-Za-z0-9_@]* )
