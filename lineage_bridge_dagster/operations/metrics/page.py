@@ -126,7 +126,8 @@ def _requests(
     retries: Mapping[str, int],
 ) -> None:
     for api, by_status in requests.items():
-        for status, number in by_status.items():
+        # A first refused key must be an increase, which is not seen of a series that begins with it.
+        for status, number in {"401": 0, **by_status}.items():
             key = (component, process, api, status)
             # Two code locations may have sensors of the same name.
             samples[f.REQUESTS][key] = _number(samples[f.REQUESTS].get(key)) + number

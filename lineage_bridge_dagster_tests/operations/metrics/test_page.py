@@ -124,6 +124,7 @@ def test_both_formats_hold_every_metric() -> None:
         ("discovery_duration_seconds_sum{component=eu}", 12.5),
         ("requests_total{api=kafka,component=eu,process=run,status=429}", 2),
         ("requests_total{api=glue,component=eu,process=sensor,status=200}", 7),
+        ("requests_total{api=glue,component=eu,process=sensor,status=401}", 0),
         ("tables{component=eu,location=prod}", 10),
         ("outdated_tables{component=eu,location=prod}", 2),
         # Of the other one, an older version wrote no time.
