@@ -12,7 +12,8 @@ class MetricFamily:
 
     Attributes:
         name: without the suffix `_total` of a counter, and `_count` and `_sum` of a summary.
-        labels: whose values are few: none is a table, and only the topics that are loaded have a label.
+        labels: whose values are few: none is a table, and only the topics that are loaded have a label. None
+            is `job` or `instance`, which Prometheus sets itself.
     """
 
     name: str
@@ -151,15 +152,15 @@ CHECKS = _family(
 # Dagster.
 RUN_DURATION = _family(
     "summary", "run_duration_seconds", "How long runs of this project's jobs took, by status.",
-    "job", "status",
+    "job_name", "status",
 )  # fmt: skip
 RUN_LAST = _family(
-    "gauge", "run_last_timestamp_seconds", "When the last run with this status ended.", "job", "status"
+    "gauge", "run_last_timestamp_seconds", "When the last run with this status ended.", "job_name", "status"
 )
-UNFINISHED_RUNS = _family("gauge", "unfinished_runs", "Queued and running runs.", "job", "status")
+UNFINISHED_RUNS = _family("gauge", "unfinished_runs", "Queued and running runs.", "job_name", "status")
 UNFINISHED_SINCE = _family(
     "gauge", "unfinished_run_created_timestamp_seconds", "When the oldest of them was created.",
-    "job", "status",
+    "job_name", "status",
 )  # fmt: skip
 AUTOMATION_RUNNING = _family(
     "gauge", "automation_running", "Whether a sensor or a schedule is on.", "name", "location"

@@ -32,9 +32,11 @@ RULES = [
 DASHBOARD = json.loads((MONITORING / "dashboard.json").read_text())
 RUNBOOKS = sorted((ROOT / "docs").glob("runbooks*.md"))
 
-#: Labels of each series; Prometheus adds `job` and `instance`, and makes `up` itself.
-LABELS = {series: {*family.labels, "job", "instance"} for family in FAMILIES for series in family.series}
-LABELS["up"] = {"job", "instance"}
+#: Labels that Prometheus sets; it renames those of a scraped page.
+SET_BY_PROMETHEUS = {"job", "instance"}
+#: Labels of each series; Prometheus makes `up` itself.
+LABELS = {series: {*family.labels, *SET_BY_PROMETHEUS} for family in FAMILIES for series in family.series}
+LABELS["up"] = SET_BY_PROMETHEUS
 
 
 def selectors(expression: str) -> Iterator[tuple[str, set[str]]]:
@@ -62,7 +64,11 @@ def test_expression_uses_metrics_and_labels_that_exist(expression: str) -> None:
     grouped = {
         each.strip() for group in re.findall(r"\bby \(([^)]*)\)", expression) for each in group.split(",")
     }
-    assert grouped <= set().union(*(LABELS[name] for name, _ in found))
+    assert grouped <= set().union(*(LABELS[name] for name, _ in found)) - SET_BY_PROMETHEUS
+
+
+def test_no_label_is_one_that_prometheus_sets() -> None:
+    assert not [family.name for family in FAMILIES if SET_BY_PROMETHEUS & set(family.labels)]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])

@@ -133,9 +133,9 @@ def test_both_formats_hold_every_metric() -> None:
         ("lost_since_timestamp_seconds{component=eu,location=prod}", 700),
         ("in_sync_tables{component=eu,location=prod}", 7),
         ("losses_total{component=eu,location=prod}", 5),
-        ("unfinished_runs{job=push,status=queued}", 2),
-        ("unfinished_run_created_timestamp_seconds{job=push,status=queued}", 970),
-        ("run_duration_seconds_count{job=push,status=success}", 2),
+        ("unfinished_runs{job_name=push,status=queued}", 2),
+        ("unfinished_run_created_timestamp_seconds{job_name=push,status=queued}", 970),
+        ("run_duration_seconds_count{job_name=push,status=success}", 2),
         ("automation_running{location=prod,name=eu_lineage_sensor}", 1),
         ("topics{component=eu,outcome=loaded}", 2),
     ],
@@ -165,7 +165,7 @@ def test_topics_have_series_up_to_a_bound_and_those_behind_come_first() -> None:
 def test_no_label_is_a_table() -> None:
     labels = {label for family in FAMILIES for label in family.labels}
     assert labels <= {
-        "api", "check", "component", "daemon", "job", "location", "name", "outcome", "process", "result",
+        "api", "check", "component", "daemon", "job_name", "location", "name", "outcome", "process", "result",
         "status", "topic",
     }  # fmt: skip
 
