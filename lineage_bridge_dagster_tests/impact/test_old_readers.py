@@ -107,3 +107,32 @@ def test_a_statement_passes_on_numbers_of_another_unit(judge: Judge) -> None:
     assert judged["topic : orders"] == ("changes_type", "note")
     assert judged["statement : s"] == ("changes_meaning", "note")
     assert judged["topic : sink"] == ("changes_meaning", "note")
+
+
+@pytest.mark.parametrize(
+    ("title", "column", "expected"),
+    [
+        ("Sale", "id", {}),
+        (
+            "Order",
+            "total",
+            {
+                "topic : orders": ("loses_data", "connect_union_field_0.id"),
+                "statement : s": ("loses_data", "id"),
+                "topic : sink": ("loses_data", "id"),
+            },
+        ),
+    ],
+)
+def test_the_alternatives_of_a_json_schema_go_by_their_place_and_not_by_their_titles(
+    judge: Judge, title: str, column: str, expected: dict[str, Any]
+) -> None:
+    def text(title: str, column: str) -> str:
+        order = {"title": title, "type": "object", "properties": {column: {"type": "string"}}}
+        refund = {"title": "Refund", "type": "object", "properties": {"reason": {"type": "string"}}}
+        return json.dumps({"oneOf": [order, refund]})
+
+    statement = {"s": "INSERT INTO sink SELECT connect_union_field_0.id FROM orders"}
+    before = world({"sink": avro(id="string?"), "orders": ""}, statements=statement)
+    before["schemas"][1] |= {"type": "JSON", "schema": text("Order", "id")}
+    assert judge(before, SchemaChange("orders-value", text(title, column), "JSON")) == expected
