@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from boto3.exceptions import Boto3Error
 from botocore.exceptions import BotoCoreError, ClientError
@@ -69,8 +69,16 @@ def landing_of(settings: LandingSettings) -> Landing:
     """
     url = settings.url
     scheme = urlsplit(url).scheme if "://" in url else ""
-    if scheme in ("", "file"):
-        return FolderLanding(Path(urlsplit(url).path if scheme else url))
+    if scheme == "file":
+        parts = urlsplit(url)
+        if parts.netloc not in ("", "localhost"):
+            raise ConfigurationError(
+                f"{url} names the host {parts.netloc}, and files are copied on this machine.",
+                hint=f"Write the folder's path, such as /{parts.netloc}{parts.path}.",
+            )
+        return FolderLanding(Path(unquote(parts.path)))
+    if not scheme:
+        return FolderLanding(Path(url))
     if scheme in ("s3", "s3a"):
         return S3Landing(settings)
     if scheme in ("https", "http"):

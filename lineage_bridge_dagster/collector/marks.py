@@ -84,7 +84,8 @@ class MarkState:
         header = json.loads(next(rows))
         MARK.check(header.get(MARK.key), where)
         identifiers = tuple(Identifier.of(json.loads(line)) for line in rows)
-        return cls(header["behind"], identifiers, header.get("catalogs", {}))
+        behind = {scope: checked(mark, where) for scope, mark in header["behind"].items()}
+        return cls(behind, identifiers, dict(header.get("catalogs", {})))
 
 
 class Marks(ABC):
@@ -273,7 +274,9 @@ def read_state(file: IO[bytes], where: str) -> MarkState:
     try:
         with gzip.open(file, "rt", encoding="utf-8") as lines:
             return MarkState.of_lines(lines, where)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, StopIteration, AttributeError) as error:
+    except LineageBridgeError:
+        raise
+    except Exception as error:  # whatever json, gzip, zlib and what they read may raise
         raise _damaged(where, error) from error
 
 
@@ -292,11 +295,14 @@ def checked(text: str, where: str) -> str:
     """
     try:
         found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-    except ValueError as error:
+        mark = (found.astimezone(UTC) if found.tzinfo else found).isoformat(" ", "seconds")[:19]
+    except (ValueError, OverflowError):
+        mark = ""
+    if mark < BEGINNING:
         raise ConfigurationError(
             f"{where} has no valid time: {text[:40]!r}.", hint="Write it in UTC as 2026-11-22 12:34:56."
-        ) from error
-    return (found.astimezone(UTC) if found.tzinfo else found).strftime(FORMAT)
+        )
+    return mark
 
 
 def time_of(mark: str) -> datetime:

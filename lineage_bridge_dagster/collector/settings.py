@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -41,6 +41,7 @@ from lineage_bridge_dagster.config.value_types import (
     RoleArn,
     Url,
     as_names,
+    pattern_type,
     split_names,
 )
 from lineage_bridge_dagster.config.variables import read_group
@@ -53,6 +54,10 @@ logger = logging.getLogger(__name__)
 
 def _empty_as_none(value: object) -> object:
     return None if value == "" else value
+
+
+def _is_written(value: object) -> bool:
+    return not isinstance(value, str) or bool(value.strip())
 
 
 def _account_as_text(value: object) -> object:
@@ -72,6 +77,10 @@ class Sensitivity(StrEnum):
 
 
 Optional = BeforeValidator(_empty_as_none)
+if TYPE_CHECKING:
+    LandingUrl = str
+else:
+    LandingUrl = pattern_type(r"[^\x00-\x1f]*[^\s\x00-\x1f][^\x00-\x1f]*", "a folder or a URL")
 
 
 class LandingSettings(BaseModel):
@@ -79,9 +88,7 @@ class LandingSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    url: str = Field(
-        min_length=1, description="A folder, s3://bucket/prefix or a container of Azure Blob Storage."
-    )
+    url: LandingUrl = Field(description="A folder, s3://bucket/prefix or a container of Azure Blob Storage.")
     region: Annotated[str | None, Optional] = Field(None, description="AWS region of the bucket.")
     role: Annotated[RoleArn | None, Optional] = Field(None, description="ARN of a role to assume for S3.")
     external_id: Annotated[str | None, Optional] = Field(
@@ -146,7 +153,7 @@ class CollectorSettings(BaseModel):
     output_path: Path = Field(Path(), description="Folder of the files; it is made if need be.")
     mask: bool = Field(False, description="Mask sensitive values.")
     mask_classes: Annotated[frozenset[Sensitivity], BeforeValidator(as_names)] = Field(
-        frozenset(Sensitivity), description="What is masked: " + ", ".join(Sensitivity) + "."
+        frozenset(Sensitivity), min_length=1, description="What is masked: " + ", ".join(Sensitivity) + "."
     )
     compress: bool = Field(False, description="Compress CSV and JSON lines with gzip.")
     lake_formation_tags: bool | Literal["auto"] = Field(
@@ -162,6 +169,7 @@ class CollectorSettings(BaseModel):
     overlap_seconds: int = Field(
         300,
         ge=0,
+        le=3_155_760_000,
         description="How far before the mark reading starts, as clocks differ and tables change meanwhile.",
     )
     max_concurrency: int = Field(
@@ -208,7 +216,7 @@ class CollectorSettings(BaseModel):
             ConfigurationError: A value is missing, malformed or of an unknown key, or a secret could not be
                 read; no value is quoted.
         """
-        given = {name: value for name, value in values.items() if value not in ("", None)}
+        given = {name: value for name, value in values.items() if value is not None and _is_written(value)}
         variables = local_variables()
         merged = {**read_group("collector", cls, variables), **given}
         try:
@@ -231,7 +239,7 @@ class CollectorSettings(BaseModel):
                 variable = f", or in {VARIABLES}{name.upper()}" if name in cls.model_fields else ""
                 raise ConfigurationError(
                     f"{origin}: {name} is missing.",
-                    hint=f"Set it in the configuration, named with -c{variable}.",
+                    hint=f"Set it in the configuration{variable}.",
                 ) from None
             if first["type"] == "extra_forbidden":
                 fields = LandingSettings.model_fields if name.startswith("landing.") else cls.model_fields

@@ -76,10 +76,12 @@ else:
 
 def _is_day(text: str) -> bool:
     try:
-        return date.fromisoformat(text).isoformat() == text
+        found = date.fromisoformat(text)
     except ValueError:
         return False
+    # Before, and just before the last day there is, Dagster has no partitions of days.
+    return found.isoformat() == text and 1970 <= found.year < 3000
 
 
 #: A day, as `2026-01-01`.
-Day = text_type(_is_day, r"^\d{4}-\d{2}-\d{2}$", "a day")
+Day = text_type(_is_day, r"^(19[789]\d|2\d{3})-\d{2}-\d{2}$", "a day from 1970 on")

@@ -132,6 +132,7 @@ def test_token_that_azure_refuses_is_an_error_without_the_token(
     ("url", "message"),
     [
         ("ftp://host/x", "is not a landing place"),
+        ("file://host/x", "names the host host"),
         ("s3:///x", "no bucket"),
         ("https://acme.blob.core.windows.net", "no container"),
         ("https://acme.blob.core.windows.net/c?sv=1&sig=geheim", "holds a token"),

@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+import gzip
+import io
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from lineage_bridge_dagster.collector import get_hwm, publish_hwm
-from lineage_bridge_dagster.collector.marks import BEGINNING, Identifier, MarkFile, MarkState
+from lineage_bridge_dagster.collector.marks import (
+    BEGINNING,
+    Identifier,
+    MarkFile,
+    MarkState,
+    read_state,
+    write_state,
+)
 from lineage_bridge_dagster.errors import ConfigurationError
 
 EARLIER, LATER = "2026-11-22 10:00:00", "2026-11-22 11:00:00"
@@ -49,7 +59,10 @@ def test_scope_that_was_not_fully_read_has_its_own_older_mark() -> None:
     assert state.since("eu-west-1", "shop", LATER) == EARLIER
 
 
-@pytest.mark.parametrize("text", ["yesterday", "", "2026-13-01 00:00:00"])
+@pytest.mark.parametrize(
+    "text",
+    ["yesterday", "", "2026-13-01 00:00:00", "0999-01-01", "9999-12-31T23:00-14:00"],
+)
 def test_mark_that_is_no_time_is_an_error_and_moves_nothing(tmp_path: Path, text: str) -> None:
     publish_hwm("glue", EARLIER, tmp_path)
     with pytest.raises(ConfigurationError, match="has no valid time"):
@@ -60,6 +73,25 @@ def test_mark_that_is_no_time_is_an_error_and_moves_nothing(tmp_path: Path, text
 def test_mark_with_a_zone_is_stored_in_utc(tmp_path: Path) -> None:
     publish_hwm("glue", "2026-11-22T12:00:00+02:00", tmp_path)
     assert get_hwm("glue", tmp_path)[0] == EARLIER
+
+
+@pytest.mark.parametrize("number", range(0, 80, 3))
+def test_state_with_a_changed_byte_is_an_error_that_names_it(number: int) -> None:
+    file = io.BytesIO()
+    write_state(file, MarkState({}, (Identifier("us-east-1", "sales", "orders"),)))
+    content = bytearray(file.getvalue())
+    content[number] ^= 0x5A
+    with suppress(ConfigurationError):
+        # The header of gzip has bytes that mean nothing to its reader.
+        assert read_state(io.BytesIO(content), "glue.state.gz").identifiers[0].table == "orders"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "header", ['{"behind": []}', '{"behind": {"a": 5}}', '{"behind": {}, "catalogs": 1}', "[]", "[" * 9999]
+)
+def test_state_with_another_header_is_an_error_that_names_it(header: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"Cannot read glue\.state\.gz"):
+        read_state(io.BytesIO(gzip.compress(header.encode())), "glue.state.gz")
 
 
 def test_damaged_state_is_an_error_that_names_the_file(tmp_path: Path) -> None:

@@ -193,7 +193,10 @@ def test_unknown_key_is_told_those_that_a_file_may_have() -> None:
     [
         ({"maks": True}, "maks is not a key", "Did you mean mask?"),
         ({"landing": {"url": "/x", "kmskey": "k"}}, "landing.kmskey is not a key", "Did you mean kms_key?"),
-        ({"landing": {"region": "eu-west-1"}}, "landing.url is missing", "named with -c."),
+        ({"landing": {"region": "eu-west-1"}}, "landing.url is missing", "Set it in the configuration."),
+        ({"mask_classes": []}, "mask_classes: ", "Correct mask_classes."),
+        ({"landing": {"url": " "}}, "landing.url: it is not a folder or a URL", "Correct landing.url."),
+        ({"output_path": " ", "regions": " "}, "regions is missing", "LINEAGE_BRIDGE_COLLECTOR_REGIONS."),
         ({"mask_classes": ["comment"]}, "mask_classes.0: Input should be", "Correct mask_classes.0."),
     ],
 )

@@ -102,6 +102,8 @@ def test_no_secret_is_in_the_definitions(location: MakeLocation, monkeypatch: py
         ([{"format": "xml"}], "csv, jsonl or parquet"),
         ([{"secret": "geheim"}], "There is no field 'secret'"),
         ([{"require_approval": True}], "there is no landing place"),
+        ([{"start_date": "0001-01-01"}], "a day from 1970 on"),
+        ([{"hwm_path": "ftp://host/x"}], "A mark cannot be kept in ftp://host/x"),
         ([{"name": "../x"}], "prefix of a mark"),
         ([{}, {"name": "other"}], "2 instances of the collector have the server acme"),
         ([{}, {"server": "b", "name": "acme"}], "write files of the name acme"),
