@@ -8,8 +8,10 @@ from __future__ import annotations
 import linecache
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
+import yaml
 from dagster.components.resolved.errors import ResolutionException
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
@@ -55,7 +57,7 @@ def check_variables(context: ResolutionContext, value: object, example: str) -> 
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             check_variables(context.at_path(index), item, example)
-    elif isinstance(value, str):
+    elif isinstance(value, str) and is_template(value):
         known = known_variables()
         for variable, need in _needs(value):
             if variable in os.environ or not need or (need == _BARE and variable in known):
@@ -65,6 +67,30 @@ def check_variables(context: ResolutionContext, value: object, example: str) -> 
             raise error_at(
                 context, f"The variable {variable} is not set", remedy + f"write env('{variable}', '')."
             )
+
+
+def check_keys(context: ResolutionContext) -> None:
+    """Check that no mapping in the file has a key twice: YAML keeps the last one, and says nothing.
+
+    Raises:
+        ResolutionException: one has.
+    """
+    if context.source_position_tree is None:
+        return
+    filename = context.source_position_tree.position.filename
+    text = FilePath(filename).read_text(encoding="utf-8")
+    left: list[yaml.Node | None] = list(yaml.compose_all(text, yaml.SafeLoader))
+    while left:
+        node = left.pop()
+        if isinstance(node, yaml.SequenceNode):
+            left += node.value
+        elif isinstance(node, yaml.MappingNode):
+            left += (value for _, value in node.value)
+            names = [key.value for key, _ in node.value]
+            twice = next((key for key, _ in reversed(node.value) if names.count(key.value) > 1), None)
+            if twice is not None:
+                place = f"{filename}:{twice.start_mark.line + 1} - {twice.value}"
+                raise ResolutionException(f"{place}: The key is written twice.\n  -> Keep one of them.")
 
 
 def variables_in(value: object) -> list[str]:

@@ -21,6 +21,7 @@ from lineage_bridge_dagster.config import yaml_schema
 from lineage_bridge_dagster.config.views import optional_type
 from lineage_bridge_dagster.config.yaml_errors import (
     Path,
+    check_keys,
     check_variables,
     error_at,
     is_template,
@@ -53,6 +54,8 @@ class YamlSection(Model, Resolvable):
         Raises:
             ResolutionException: a variable is not set, or a value is wrong; with file, line and remedy.
         """
+        if len(context.path) == 1:
+            check_keys(context)
         for name in model.model_fields_set:
             check_variables(context.at_path(name), getattr(model, name), yaml_schema.example_of(cls, name))
         fields = dict(resolve_fields(model, cls, context))

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 from dagster import AssetKey, DagsterInstance, ScaffoldRequest
 from dagster.components.component.state_backed_component import StateBackedComponent
+from dagster.components.resolved.errors import ResolutionException
 
+from lineage_bridge_dagster.config.yaml_errors import check_keys
 from lineage_bridge_dagster.topic_to_iceberg.component import TopicToIcebergComponent
 from lineage_bridge_dagster.topic_to_iceberg.instance import TopicCluster
 from lineage_bridge_dagster.topic_to_iceberg.scaffold import LoadScaffolder, example
@@ -186,6 +189,16 @@ def test_an_error_names_its_place_and_what_to_write(
     text = load_error(attributes)
     assert error in text, text
     assert path.replace("[", ".").replace("]", "").split(".")[-1] in text
+
+
+@pytest.mark.parametrize(("text", "line"), [("topics: [{topic: b}]", 7), ("name: {a: 1, a: 2}", 7)])
+def test_key_that_is_written_twice_is_refused(tmp_path: Path, text: str, line: int) -> None:
+    file = tmp_path / "defs.yaml"
+    file.write_text(f"type: x\nattributes:\n  topics:\n    - {{topic: a}}\n    - {{topic: a}}\n\n  {text}\n")
+    context = Mock()
+    context.source_position_tree.position.filename = str(file)
+    with pytest.raises(ResolutionException, match=rf"defs\.yaml:{line} - \w+: The key is written twice"):
+        check_keys(context)
 
 
 def test_dg_check_yaml_names_the_line(tmp_path: Path) -> None:
