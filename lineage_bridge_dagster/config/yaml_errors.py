@@ -8,7 +8,6 @@ from __future__ import annotations
 import linecache
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import yaml
@@ -70,7 +69,7 @@ def check_variables(context: ResolutionContext, value: object, example: str) -> 
 
 
 def check_keys(context: ResolutionContext) -> None:
-    """Check that no mapping in the file has a key twice: YAML keeps the last one, and says nothing.
+    """Check that no mapping in the file, if there is one, has a key twice: YAML would keep the last one.
 
     Raises:
         ResolutionException: one has.
@@ -78,7 +77,8 @@ def check_keys(context: ResolutionContext) -> None:
     if context.source_position_tree is None:
         return
     filename = context.source_position_tree.position.filename
-    text = FilePath(filename).read_text(encoding="utf-8")
+    linecache.checkcache(filename)
+    text = "".join(linecache.getlines(filename))
     left: list[yaml.Node | None] = list(yaml.compose_all(text, yaml.SafeLoader))
     while left:
         node = left.pop()

@@ -231,3 +231,8 @@ def test_lineage_tables_in_an_unknown_catalog_are_named_with_their_line(instance
     text = load_error({"catalogs": [lake], "spark": {"lineage_catalog": "laek"}})
     assert re.search(r"defs\.yaml:\d+ - attributes\.spark\.lineage_catalog: There is no catalog laek", text)
     assert "Write one of glue, lake, s3tables" in text
+
+
+def test_instance_that_is_in_no_file_is_loaded() -> None:
+    component = LineageBridgeComponent.resolve_from_yaml("aws: {region: eu-west-1}")
+    assert component.aws.region == "eu-west-1"
