@@ -117,7 +117,7 @@ def test_without_java_expressions_are_unknown_and_what_they_told_before_is_kept(
     found = run()
     assert status(found, "connect", *A) is Status.PARTIAL
     assert "could not be evaluated" in reason(found, "connect", *A)
-    assert "no Java was found apt-get install it" in reason(found, "connect", *A)
+    assert "no Java was found. apt-get install it" in reason(found, "connect", *A)
     (warning,) = node(found, ARCHIVE).attributes["warnings"]
     assert warning.startswith("topics.regex cannot be applied: 'ord.*': it cannot be evaluated")
     assert (ORDERS_A, ARCHIVE) not in edges(found, EdgeType.CONSUMES)

@@ -62,6 +62,10 @@ class Traffic:
     def total(self) -> int:
         return self.calls.total()
 
+    @property
+    def refused_share(self) -> float:
+        return self.throttled / self.total if self.total else 0.0
+
 
 class Limit:
     """A token bucket: what is left of it says whether a call is served.
@@ -130,6 +134,11 @@ class LightGlue:
             self._databases.setdefault(database, {})[table_input["Name"]] = self._table(
                 database, table_input, 0
             )
+
+    def remove_table(self, database: str, name: str) -> None:
+        """Take a table out of the catalog."""
+        with self._lock:
+            del self._databases[database][name]
 
     def throttle(self, rate: float | None, burst: float | None = None) -> None:
         """Refuse what exceeds this many calls a second; None serves all.

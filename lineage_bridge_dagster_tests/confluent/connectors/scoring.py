@@ -71,6 +71,15 @@ def score(cases: Iterable[Case]) -> Score:
     return total
 
 
+def by_class(cases: Iterable[Case]) -> dict[str, Score]:
+    """Score the cases of each connector class."""
+    scores: dict[str, Score] = {}
+    for case in cases:
+        scores.setdefault(case["class"], Score())
+        scores[case["class"]] += score([case])
+    return dict(sorted(scores.items()))
+
+
 def pairs_of(lineage: ConnectorLineage) -> Iterator[tuple[str, str]]:
     """The pairs of input and output: those known; for any other output of data, every input."""
     outputs = {

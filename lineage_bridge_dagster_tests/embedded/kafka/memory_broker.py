@@ -51,6 +51,12 @@ class MemoryBroker:
             self._logs[name] = {p: [] for p in range(partitions)}
             return True
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic with its records."""
+        with self._lock:
+            for held in (self._topics, self._configs, self._logs):
+                del held[name]
+
     def end_offsets(self, topic: str) -> dict[int, int]:
         with self._lock:
             if topic not in self._logs:
