@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dagster import (
@@ -98,11 +99,12 @@ def _look_after(
         catalog = catalogs.writable(catalogs.lineage.name).name
         spark = instance.spark(context).spark_session
     limits = UpkeepLimits(snapshots=1, hours=history_days * 24)
+
+    def keep(name: TableName) -> Upkeep | None:
+        return keep_up(spark, name, limits, utc_now()) if exists(spark, name) else None
+
     run = UpkeepRun(context.log, "lineage table", len(COLUMNS))
-    for name in [TableName(catalog, instance.namespace, table) for table in COLUMNS]:
-
-        def keep(name: TableName = name) -> Upkeep | None:
-            return keep_up(spark, name, limits, utc_now()) if exists(spark, name) else None
-
-        run.attempt(str(name), keep)
+    for table in COLUMNS:
+        name = TableName(catalog, instance.namespace, table)
+        run.attempt(str(name), partial(keep, name))
     return run.output(history_days=history_days, **deleted)

@@ -129,17 +129,16 @@ class S3Marks(Marks):
             raise ConfigurationError(f"{what}: {error}", hint=hint) from error
 
 
-def is_in_s3(place: str) -> bool:
-    """Whether a mark is in S3, and not in a folder.
+def check_place(place: str) -> None:
+    """Check that a mark can be kept there: in S3, or in a folder.
 
     Raises:
-        ConfigurationError: It can be in neither.
+        ConfigurationError: It cannot.
     """
     if "://" in place and not place.startswith(_S3):
         raise ConfigurationError(
             f"A mark cannot be kept in {place}.", hint="Use a folder or s3://bucket/prefix."
         )
-    return "://" in place
 
 
 def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | None = None) -> Marks:
@@ -155,7 +154,8 @@ def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | Non
         ConfigurationError: The prefix or the place cannot be that of a mark, or no client can be made.
     """
     text = os.fspath(place) if place else ""
-    if not is_in_s3(text):
+    check_place(text)
+    if "://" not in text:
         return MarkFile(prefix, text)
     if settings and settings.landing and settings.landing.url.startswith(_S3):
         return S3Marks(prefix, S3Place.of(settings.landing.model_copy(update={"url": text})))

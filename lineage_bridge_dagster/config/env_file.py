@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 
 from dotenv import dotenv_values
@@ -67,8 +68,11 @@ def file_variables() -> dict[str, str]:
     if path is None:
         return {}
     try:
-        _check_references(dotenv_values(path, interpolate=False), path)
-        values = dotenv_values(path)
+        text = path.read_text(encoding="utf-8")
+        values = dotenv_values(stream=StringIO(text), interpolate=False)
+        if "${" in text:
+            _check_references(values, path)
+            values = dotenv_values(stream=StringIO(text))
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise ConfigurationError(

@@ -1,6 +1,7 @@
 """The job that compacts the tables of an instance and ends their old snapshots, and its schedule."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dagster import (
@@ -63,15 +64,15 @@ def upkeep_job(instance: LoadInstance) -> JobDefinition:
         with readable_failures():
             chosen = _chosen(instance.loads, config.tables)
         spark = getattr(context.resources, names.spark).spark_session
+
+        def keep(load: TopicLoad) -> Upkeep | None:
+            if not exists(spark, load.name):
+                return None
+            return keep_up_topic_table(spark, load.name, limits(instance.upkeep, load), utc_now())
+
         run = UpkeepRun(context.log, "table", len(chosen))
         for load in chosen:
-
-            def keep(load: TopicLoad = load) -> Upkeep | None:
-                if not exists(spark, load.name):
-                    return None
-                return keep_up_topic_table(spark, load.name, limits(instance.upkeep, load), utc_now())
-
-            if (done := run.attempt(load.dotted, keep)) is not None:
+            if (done := run.attempt(load.dotted, partial(keep, load))) is not None:
                 yield AssetObservation(instance.key_of[load.topic], metadata=upkeep_metadata(done))
         yield run.output()
 

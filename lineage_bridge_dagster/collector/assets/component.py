@@ -28,7 +28,7 @@ from lineage_bridge_dagster.collector.assets.mark_asset import mark_asset
 from lineage_bridge_dagster.collector.assets.scaffold import CollectorScaffolder
 from lineage_bridge_dagster.collector.assets.source import IN_DAGSTER, CollectorSource, file_prefix
 from lineage_bridge_dagster.collector.assets.upload import approval_asset, landing_asset
-from lineage_bridge_dagster.collector.mark_homes import is_in_s3
+from lineage_bridge_dagster.collector.mark_homes import check_place
 from lineage_bridge_dagster.collector.marks import check_prefix
 from lineage_bridge_dagster.collector.settings import CollectorSettings
 from lineage_bridge_dagster.collector.variables import VARIABLES
@@ -120,7 +120,7 @@ class InventoryCollectorComponent(Component, CollectorConfig):
         values = self.values()
         settings = CollectorSettings.of(values, "the collector", secrets=_unread)
         name = check_prefix(file_prefix(settings.server, self.name))
-        is_in_s3(self.hwm_path)
+        check_place(self.hwm_path)
         if self.require_approval and settings.landing is None:
             raise ConfigurationError(
                 "require_approval is set, but there is no landing place, so nothing is uploaded.",

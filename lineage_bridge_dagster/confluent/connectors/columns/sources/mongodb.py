@@ -65,13 +65,13 @@ def mongodb(topic: SourceTopic) -> ConnectRecord:
     managed = "." not in config.get("connector.class")
     if config.get("output.format.key").lower() == "schema":
         key = event if config.get("output.schema.key") else struct({"_id": METADATA})
-    elif config.flag("change.stream.document.key.as.key", not managed):
-        key = ids
     else:
-        key = ids if config.flag("publish.full.document.only.tombstone.on.delete") else METADATA
-    return ConnectRecord(
-        key, event.at("fullDocument") if config.flag("publish.full.document.only") else event
-    )
+        of_document = config.flag("change.stream.document.key.as.key", not managed) or config.flag(
+            "publish.full.document.only.tombstone.on.delete"
+        )
+        key = ids if of_document else METADATA
+    alone = config.flag("publish.full.document.only")
+    return ConnectRecord(key, event.at("fullDocument") if alone else event)
 
 
 def declared(config: Config) -> RegisteredSchema | None:
