@@ -39,7 +39,7 @@ def test_the_sensor_can_be_turned_off_and_on_from_its_page_and_ticks_again(
     page.get_by_text("All ticks").click()
     page.get_by_role("menuitem", name="Requested").click()
     page.get_by_text("View logs").first.click()
-    expect(page.get_by_role("dialog").get_by_text("lists")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_text("Requesting").first).to_be_visible()
     picture("sensor")
 
 
