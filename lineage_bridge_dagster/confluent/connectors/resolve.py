@@ -45,7 +45,8 @@ def dlq_topic(connector: ConnectorRecord, config: Config, cluster_topics: Collec
 
     The default counts only if the topic exists: it is created with the first bad record.
     """
-    named = config.get("errors.deadletterqueue.topic.name")
+    # Azure Data Explorer's connector has a second queue, for what it cannot ingest.
+    named = config.get("errors.deadletterqueue.topic.name") or config.get("misc.deadletterqueue.topic.name")
     if named:
         return named.replace("${connector}", connector.id or connector.name)
     if connector.id is None or config.get("errors.tolerance", default="all").lower() == "none":

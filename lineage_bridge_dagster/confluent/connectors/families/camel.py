@@ -109,26 +109,40 @@ aws-lambda-sink: LAMBDA region=region function=function
 splunk-hec-sink: SPLUNK host=splunkUrl index=index
 splunk-sink: SPLUNK host=serverHostname index=index
 """
-#: The same of components, whose properties are in the path of their endpoints.
+#: The same of components, with the direction if the entry is of one. Their properties stand in the path or
+#: the query of an endpoint, or are the component's.
 _COMPONENTS = """
+aws2-kinesis: KINESIS region=region stream=streamName
+aws2-kinesis-firehose Sink: FIREHOSE region=region stream=streamName
+aws2-lambda Sink: LAMBDA region=region function=function
 aws2-s3: s3_object bucket=bucketNameOrArn
 aws2-sqs: sqs_queue arn=queueNameOrArn
+arangodb Sink: ARANGODB host=host port=port database=database collection=documentCollection
 azure-storage-blob: AZURE_BLOB account=accountName container=containerName
+cql: cassandra_table host=hosts port=port keyspace=keyspace query=cql
 file: LOCAL_FILE file=directoryName
 ftp: FTP host=host port=port path=directoryName
 ftps: FTPS host=host port=port path=directoryName
+google-pubsub Source: PUBSUB_SUBSCRIPTION project=projectId subscription=destinationName
+google-pubsub Sink: PUBSUB_TOPIC project=projectId topic=destinationName
 hdfs: HDFS host=hostName port=port path=path
+minio: s3_object bucket=bucketName
+nats: NATS host=servers subject=topic
+rabbitmq: AMQP host=hostname port=portNumber name=exchangeName
 sftp: SFTP host=host port=port path=directoryName
 """
 
 
-def _declare(name: str, direction: str, dataset: str, prefix: str) -> None:
-    """Declare the family of a kamelet, or of one direction of a component."""
+def _declare(name: str, direction: str, dataset: str, *places: str) -> None:
+    """Declare the family of a kamelet, or of one direction of a component, whose keys start with `places`."""
     rule, *parts = dataset.split()
-    keys = {part: key.replace("=", "= ") for part, _, key in (each.partition("=") for each in parts)}
+    keys = {
+        part: key.replace("=", "= ") if key.startswith("=") else " | ".join(each + key for each in places)
+        for part, _, key in (each.partition("=") for each in parts)
+    }
     package = name.replace("-", "")
     java = f"org.apache.camel.kafkaconnector.{package}.Camel{package.capitalize()}{direction}Connector"
-    named = keyed(_RULES.get(rule) or getattr(naming, rule), prefix, **keys)
+    named = keyed(_RULES.get(rule) or getattr(naming, rule), "camel.", **keys)
     if direction == "Sink":
         sink_family(f"camel-{name}", java)(per_topic(named))
     else:
@@ -138,8 +152,10 @@ def _declare(name: str, direction: str, dataset: str, prefix: str) -> None:
 for _entry in re.split(r"\n(?=\S)", _KAMELETS.strip()):
     _names, _dataset = _entry.split(":", maxsplit=1)
     for _name in _names.split():
-        _declare(_name, _name.rpartition("-")[2].capitalize(), _dataset, f"camel.kamelet.{_name}.")
+        _declare(_name, _name.rpartition("-")[2].capitalize(), _dataset, f"kamelet.{_name}.")
 for _entry in _COMPONENTS.strip().splitlines():
-    _name, _dataset = _entry.split(":", maxsplit=1)
-    for _direction in ("Source", "Sink"):
-        _declare(_name, _direction, _dataset, f"camel.{_direction.lower()}.path.")
+    _names, _dataset = _entry.split(":", maxsplit=1)
+    _name, *_directions = _names.split()
+    for _direction in _directions or ("Source", "Sink"):
+        _side = _direction.lower()
+        _declare(_name, _direction, _dataset, f"{_side}.path.", f"{_side}.endpoint.", f"component.{_name}.")
