@@ -1,7 +1,8 @@
 """Items of API responses as frozen records, parsed once at the clients' edge.
 
 Each client's module defines its records after the official OpenAPI documents. Unknown fields are ignored,
-unknown enum values stay text, and a null counts as absent: real responses contain all three.
+unknown enum values stay text, and a null counts as absent: real responses contain all three. So does an empty
+text, which is no name.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ApiRecord(BaseModel):
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: _without_nulls(item) for key, item in value.items() if item not in (None, "")}
     return value
 
 

@@ -199,10 +199,13 @@ def test_failing_second_page_keeps_the_first(
     assert len(raised.value.items) == 1
 
 
+@pytest.mark.parametrize("has_names", [False, True], ids=["not an object", "empty names"])
 @pytest.mark.parametrize("name", CLIENTS)
-def test_malformed_item_keeps_the_others(fake: FakeConfluent, session: ConfluentSession, name: str) -> None:
+def test_malformed_item_keeps_the_others(
+    fake: FakeConfluent, session: ConfluentSession, name: str, has_names: bool
+) -> None:
     call, path, _, item = CLIENTS[name]
-    fake.routes[path] = listing(item, "not an object", item)
+    fake.routes[path] = listing(item, dict.fromkeys(item, "") if has_names else "not an object", item)
     with pytest.raises(PartialResponse, match="item 1") as raised:
         call(session)
     assert len(raised.value.items) == 2
