@@ -105,10 +105,10 @@ LINEAGE_TABLES = StoredFormat(
 )
 TOPIC_TABLE = StoredFormat(
     "a table that topic_to_iceberg loads",
-    1,
+    2,
     "topic_to_iceberg.format",
     "the table's properties and snapshots",
-    "loaded as it is",
+    "loaded as it is; the alternatives of a JSON `oneOf` keep their titles as names",
     "name another table, which is loaded from the beginning of its topic",
 )
 MARK = StoredFormat(

@@ -20,8 +20,6 @@ from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.schemas.avro_tree import AvroNode, avro_tree
 from lineage_bridge_dagster.schemas.columns import own_type
 from lineage_bridge_dagster.schemas.compatibility.protobuf_types import SCALAR_KIND
-from lineage_bridge_dagster.schemas.json_nodes import JsonKind, JsonNode
-from lineage_bridge_dagster.schemas.json_schema import json_node
 from lineage_bridge_dagster.schemas.protobuf_files import all_messages, descriptors, record_message
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema
 from lineage_bridge_dagster.schemas.types import MAX_DEPTH, Alternatives, joined, spelled
@@ -61,28 +59,13 @@ def fields_of(schema: RegisteredSchema) -> dict[str, SchemaField]:
     Raises:
         SchemaError: No table can have its columns.
     """
-    if schema.type == JSON:
-        kind = _by_position(json_node(schema)).type()
-    else:
-        kind = own_type(schema, message=record_message(schema))
+    kind = own_type(schema, message=record_message(schema))
     read = {AVRO: _avro_details, JSON: _json_details, PROTOBUF: _protobuf_details}.get(schema.type)
     details = read(schema) if read else {}
     # Each field of Protobuf has a default.
     other = SchemaField("", default=schema.type == PROTOBUF)
     found = dict(_fields(kind, "", details, other)) if isinstance(kind, StructType) else {}
     return found or {"": SchemaField(_spelled(kind), nullable=False)}
-
-
-def _by_position(node: JsonNode) -> JsonNode:
-    """A node whose alternatives have the names of Flink, which are those of no titles."""
-    is_union = node.kind is JsonKind.UNION
-    properties = tuple(
-        replace(
-            each, name=f"connect_union_field_{n}" if is_union else each.name, node=_by_position(each.node)
-        )
-        for n, each in enumerate(node.properties)
-    )
-    return replace(node, properties=properties, inner=_by_position(node.inner) if node.inner else None)
 
 
 def schema_deltas(old: RegisteredSchema, new: RegisteredSchema) -> list[NodeDelta]:

@@ -2,11 +2,12 @@
 
 Sources: the drafts for `type` and for the keywords of a schema, all of which apply; Confluent's page on data
 types for Flink, whose tables Tableflow shares, and Connect's JSON Schema converter for `connect.type`, the
-titles `org.apache.kafka.connect.data.*`, `oneOf`, maps, and the properties of alternatives beside those of
-the object itself, which are columns next to them. An integer is a long and a number a double unless
-`connect.type` is narrower; keywords that only constrain, such as `format`, `required`, `const` beside a type,
-`not` and `if`, change nothing; an object without properties is a map if it says what its values are, else
-the JSON text. Properties that a schema does not name are left out of the table.
+titles `org.apache.kafka.connect.data.*`, maps, and the properties of alternatives beside those of the object
+itself, which are columns next to them. Flink names other alternatives by their positions, as Confluent's page
+"Handle multiple event types" shows. An integer is a long and a number a double unless `connect.type` is
+narrower; keywords that only constrain, such as `format`, `required`, `const` beside a type, `not` and `if`,
+change nothing; an object without properties is a map if it says what its values are, else the JSON text.
+Properties that a schema does not name are left out of the table.
 """
 
 from __future__ import annotations
@@ -75,15 +76,18 @@ def json_node(schema: RegisteredSchema, on_error: Callable[[SchemaError], None] 
             schema is too deep or too large.
     """
     try:
-        return _NodeReader(Gatherer(Documents(schema), on_error), on_error).root()
+        return _NodeReader(Gatherer(Documents(schema), on_error), on_error, titled=schema.titled).root()
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
         raise SchemaError(f"The schema is not a JSON Schema ({error!r}).", hint=HINT) from error
 
 
 class _NodeReader:
-    def __init__(self, gatherer: Gatherer, on_error: Callable[[SchemaError], None] | None) -> None:
+    def __init__(
+        self, gatherer: Gatherer, on_error: Callable[[SchemaError], None] | None, *, titled: bool
+    ) -> None:
         self._gatherer = gatherer
         self._on_error = on_error
+        self._titled = titled
         self._nodes: dict[Value, JsonNode] = {}
         #: The targets of references, by level; a target that is among them contains itself.
         self._enclosing: list[Mapping[str, str]] = []
@@ -213,7 +217,7 @@ class _NodeReader:
             # A title that several have tells none of them from the others.
             is_shared = titles[each.title.lower()] > 1
             combined = self._gatherer.narrowed(value, choice, each.value)
-            yield "" if is_shared else each.title, each, combined
+            yield each.title if self._titled and not is_shared else "", each, combined
 
 
 def _deciding(value: Value) -> Choice | None:

@@ -27,7 +27,7 @@ from lineage_bridge_dagster.schemas.evolution import (
 from lineage_bridge_dagster.schemas.new_columns import placed
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.topic_to_iceberg.loading.creation import check_layout, check_own
-from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError
+from lineage_bridge_dagster.topic_to_iceberg.loading.model import SuspendedError, TopicSchemas
 from lineage_bridge_dagster.topic_to_iceberg.settings.topic_load import TopicLoad
 
 if TYPE_CHECKING:
@@ -132,13 +132,14 @@ def plans(
         try:
             if load.topic not in known:
                 raise missing_topic(connection.bootstrap.servers, load.topic)
-            schema, documented, keys = _wanted(load, connection)
-            wanted = schema.as_struct()
             table = opened.table(load)
+            properties = dict(table.properties) if table else {}
+            schema, documented, keys = _wanted(load, connection, properties)
+            wanted = schema.as_struct()
             if table is None:
                 check_layout(load, wanted)
             else:
-                check_own(dict(table.properties), table.location(), load)
+                check_own(properties, table.location(), load)
             current = None if table is None else table.schema().as_struct()
             if current is not None and load.type_changes == "new_column":
                 wanted = placed(current, wanted, keys).columns
@@ -147,7 +148,9 @@ def plans(
             yield TablePlan(load, error=error)
 
 
-def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Comments, list[str]]:
+def _wanted(
+    load: TopicLoad, connection: ClusterConnection, properties: Mapping[str, str]
+) -> tuple[Schema, Comments, list[str]]:
     """The columns of a topic's table, what the schemas say of them, and those that identify a row."""
     key, value = SubjectSchemas(f"{load.topic}-key"), SubjectSchemas(f"{load.topic}-value")
     if connection.registry_url:
@@ -155,7 +158,8 @@ def _wanted(load: TopicLoad, connection: ClusterConnection) -> tuple[Schema, Com
             key, value = (
                 fetch_readable(registry, connection.registry_url, each.subject) for each in (key, value)
             )
-    value = replace(value, message=load.protobuf_message)
+    schemas = TopicSchemas(key, replace(value, message=load.protobuf_message)).in_table(properties)
+    key, value = schemas.key, schemas.value
     schema = table_schema(key, value, load.mode, portable=load.portable_names, raw=load.raw_columns)
     keys = [] if load.mode == "append" else [each.name for each in columns_of(key, "key").fields]
     return schema, comments(key, value, envelopes=load.mode == "debezium"), keys

@@ -65,7 +65,7 @@ def test_json_schema_describes_properties_and_alternatives() -> None:
         ("home",): "Where it goes.",
         ("home", "zip"): "ZIP.",
         ("paid",): "How.",
-        ("paid", "card"): "By card.",
+        ("paid", "connect_union_field_0"): "By card.",
     }
 
 
@@ -97,7 +97,7 @@ def test_protobuf_comments_fields_and_oneofs_and_confluents_option_wins() -> Non
         ("cents",): "Price.",
         ("note",): "A note.",
         ("paid",): "How it was paid.",
-        ("paid", "card"): "By card.",
+        ("paid", "connect_union_field_0"): "By card.",
         ("paid", "card", "number"): "Last digits.",
     }
 

@@ -115,7 +115,7 @@ def test_what_only_constrains_changes_no_column(more: dict[str, Any]) -> None:
         (
             {"type": ["string", "integer"],
              "oneOf": [{**STRING, "title": "name"}, {**INTEGER, "title": "number"}]},
-            "struct<name: string, number: long>",
+            "struct<connect_union_field_0: string, connect_union_field_1: long>",
         ),
         # Alternatives that the type rules out are none.
         ({**STRING, "oneOf": [STRING, INTEGER]}, "string"),
@@ -204,18 +204,19 @@ def test_type_of_a_value_with_several_keywords(schema: Any, expected: str) -> No
          "p: struct<a: string, b: long>"),
         ({"properties": {"p": {"type": "object", "oneOf": [
             {"title": "x", "properties": {"a": STRING}}, {"title": "y", "properties": {"b": STRING}}]}}},
-         "p: struct<x: struct<a: string>, y: struct<b: string>>"),
+         "p: struct<connect_union_field_0: struct<a: string>, connect_union_field_1: struct<b: string>>"),
         ({"properties": {"p": {"required": ["id"], "oneOf": [
             {"title": "x", "properties": {"a": STRING}}, {"title": "y", "properties": {"b": STRING}}]}}},
-         "p: struct<x: struct<a: string>, y: struct<b: string>>"),
+         "p: struct<connect_union_field_0: struct<a: string>, connect_union_field_1: struct<b: string>>"),
         # Alternatives of the root, and of what is referred to.
         ({"oneOf": [{"title": "x", **ROW}, {"title": "y", "properties": {"c": STRING}}]},
-         "x: struct<a: string, b: long>, y: struct<c: string>"),
+         "connect_union_field_0: struct<a: string, b: long>, connect_union_field_1: struct<c: string>"),
         ({"properties": {"p": {"$ref": "#/d/U"}, "q": {"$ref": "#/d/T"}},
           "d": {"U": {"oneOf": [{"title": "x", "$ref": "#/d/R"},
                                 {"title": "y", "properties": {"c": STRING}}]},
                 "T": {"type": ["string", "boolean"]}, "R": ROW}},
-         "p: struct<x: struct<a: string, b: long>, y: struct<c: string>>, "
+         "p: struct<connect_union_field_0: struct<a: string, b: long>, "
+         "connect_union_field_1: struct<c: string>>, "
          "q: struct<connect_union_field_0: string, connect_union_field_1: boolean>"),
         # References.
         ({"$ref": "#/definitions/R", "definitions": {"R": ROW}}, "a: string, b: long"),

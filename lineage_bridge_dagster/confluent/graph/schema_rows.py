@@ -33,7 +33,6 @@ Lookup = Callable[[str], Schema | None]
 
 #: Maximum schemas that one refers to, directly or through others.
 _MAX_REFERENCES = 100
-_UNION = "connect_union_field_"
 
 
 def row_of(schema: Schema, lookup: Lookup) -> Row | None:
@@ -177,11 +176,11 @@ def _json(schema: Schema, referenced: list[tuple[str, str]]) -> Row | None:
         union = node.kind is JsonKind.UNION
         found = tuple(
             RowField(
-                f"{_UNION}{number}" if union else each.name,
+                each.name,
                 of(each.node),
                 spelled(str(each.node.kind), union or each.node.nullable or not each.required),
             )
-            for number, each in enumerate(node.properties)
+            for each in node.properties
         )
         return found if union or has_indexes else _by_name(found)
 

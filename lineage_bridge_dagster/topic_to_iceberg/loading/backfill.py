@@ -197,7 +197,8 @@ class Backfill:
     ) -> Mapping[int, SliceCounts]:
         """Load a batch again; what was done, by the number of the slice."""
         config, name = self.config, self.config.name
-        schemas = self._schemas()
+        table = StagedTable(session, name).java
+        schemas = self._schemas().in_table(table.properties())
         decoders = Decoders.of_table(schemas, self.config)
         within = of_slices(self._topic.read(session, start, end, topic_id=topic_id), slices)
         hand_over(session, self._size.records_within(HANDED_BYTES))
@@ -206,7 +207,6 @@ class Backfill:
         if self._queue is not None:
             found = write_new(self._queue, dead_letters(records, topic_id), set())
         shaped = table_rows(records, decoders, config).frame
-        table = StagedTable(session, name).java
         check_schemas(table, config, schemas)
         stored = evolve(session, table, config, shaped.schema, (), comments(schemas.key, schemas.value))
         # Only the topic's own columns: what others have added to the table is theirs.

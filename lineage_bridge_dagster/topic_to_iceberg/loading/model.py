@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.formats import TOPIC_TABLE
 from lineage_bridge_dagster.schemas.schemas import SubjectSchemas
 from lineage_bridge_dagster.spark.kafka import Offsets
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import Rejections
@@ -56,6 +57,20 @@ class TopicSchemas:
 
     key: SubjectSchemas = field(default_factory=lambda: SubjectSchemas(""))
     value: SubjectSchemas = field(default_factory=lambda: SubjectSchemas(""))
+
+    def in_table(self, properties: Any) -> Self:
+        """The schemas with the names that a table's format gives to columns, by its properties.
+
+        A table without a mode is one that Tableflow created.
+        """
+        if properties.get(MODE) is None or properties.get(TOPIC_TABLE.key) not in (None, "1"):
+            return self
+        return type(self)(
+            *(
+                replace(side, versions=tuple(replace(each, titled=True) for each in side.versions))
+                for side in (self.key, self.value)
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ class TopicTable:
         """Write the batch's rows and its summary to the staged branch."""
         from pyspark.sql import Observation
 
-        config, schemas = self.config, self._schemas()
+        config, schemas = self.config, self._schemas().in_table(table.java.properties())
         decoders = Decoders.of_table(schemas, config)
         tasks = division.tasks(self._size.bytes_of(batch.most_records), classic.parallelism(session))
         records = self._topic.read(session, batch.start, batch.end, topic_id=topic_id, tasks=tasks)

@@ -136,11 +136,7 @@ def _union(draw: st.DrawFn, inner: st.SearchStrategy[Kind]) -> Kind:
         return kinds[0]
     if any(_nullable(each.schema) for each in kinds):
         return kinds[0]
-    titles = [str(each.schema.get("title") or "") for each in kinds]
-    labels = [
-        title if title and titles.count(title) == 1 else f"connect_union_field_{number}"
-        for number, title in enumerate(titles)
-    ]
+    labels = [f"connect_union_field_{number}" for number in range(len(kinds))]
     values = st.one_of(
         *(
             kind.values.map(

@@ -91,6 +91,31 @@ def test_wider_and_nested_fields_follow_while_older_records_come(
     ]
 
 
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [(1, ["card", "note"]), (2, ["connect_union_field_0", "connect_union_field_1"])],
+)
+def test_alternatives_have_titles_as_names_in_tables_of_the_first_format_alone(
+    spark: SparkSession, database: str, version: int, names: list[str]
+) -> None:
+    paid = {"oneOf": [{"title": "card", "type": "integer"}, {"title": "note", "type": "string"}]}
+    texts = [
+        json.dumps({"type": "object", "properties": {"id": {"type": "integer"}, **more}})
+        for more in ({}, {"paid": paid})
+    ]
+    first, last = (RegisteredSchema(n, text, JSON, n) for n, text in enumerate(texts, 1))
+    config, topic, known = load_into(database), InMemoryTopic(), [first]
+    table = TopicTable(spark, topic, config, lambda: TopicSchemas(value=SubjectSchemas("v", tuple(known))))
+    table.ensure()
+    properties = f"'topic_to_iceberg.format' = '{version}'"
+    spark.sql(f"ALTER TABLE {config.name.sql} SET TBLPROPERTIES ({properties})")
+    known.append(last)
+    topic.add(0, written(last, {"id": 1, "paid": "cash"}))
+    table.advance()
+    (row,) = spark.table(config.name.sql).collect()
+    assert row.paid.asDict() == {names[0]: None, names[1]: "cash"}
+
+
 def test_change_that_no_table_can_follow_stops_it_until_the_change_is_undone(
     spark: SparkSession, database: str
 ) -> None:
