@@ -108,7 +108,7 @@ TOPIC_TABLE = StoredFormat(
     2,
     "topic_to_iceberg.format",
     "the table's properties and snapshots",
-    "loaded as it is; the alternatives of a JSON `oneOf` keep their titles as names",
+    "loaded as it is; alternatives in JSON keep their titles as names, and Connect's maps in Avro stay lists",
     "name another table, which is loaded from the beginning of its topic",
 )
 MARK = StoredFormat(

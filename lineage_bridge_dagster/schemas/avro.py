@@ -2,10 +2,10 @@
 
 Sources: the appendix on Avro of the Iceberg specification for primitive and logical types; Confluent's page
 on data types for Flink, whose tables Tableflow shares, and Connect's Avro converter for unions of several
-types, numbers among them, as a row of nullable alternatives. The deviations are Spark's, which writes the
-rows: it has no time of day (the number stays), no `uuid` (a string) and no `fixed` (binary). What is only
-ever null is an optional string. A nested record without fields is a boolean that is true where it is set, as
-no file has a row without columns.
+types, numbers among them, as a row of nullable alternatives, and for maps whose keys are no text. The
+deviations are Spark's, which writes the rows: it has no time of day (the number stays), no `uuid` (a string)
+and no `fixed` (binary). What is only ever null is an optional string. A nested record without fields is a
+boolean that is true where it is set, as no file has a row without columns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pyiceberg.types import (
 from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.avro_tree import TOO_DEEP, AvroNode, avro_tree
 from lineage_bridge_dagster.schemas.errors import SchemaError
-from lineage_bridge_dagster.schemas.types import joined
+from lineage_bridge_dagster.schemas.types import joined, spelled
 
 PRIMITIVES: Mapping[str, PrimitiveType] = {
     "boolean": BooleanType(),
@@ -63,19 +63,24 @@ LOGICAL: Mapping[tuple[str, str], PrimitiveType] = {
 _HINT = "Correct the schema in the Schema Registry."
 
 
-def avro_type(text: str) -> tuple[IcebergType, bool]:
+def avro_type(text: str, *, entries: bool = False) -> tuple[IcebergType, bool]:
     """The type of an Avro schema without references, and whether it is required: no union with null.
+
+    Args:
+        text: the schema.
+        entries: whether maps that Connect writes as arrays stay such, as they are read.
 
     Raises:
         SchemaError: a field cannot be a column.
     """
-    return _AvroColumns().type(avro_tree(text), "")
+    return _AvroColumns(entries=entries).type(avro_tree(text), "")
 
 
 class _AvroColumns:
     """One schema: the types that enclose the current one, and the number of types so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, entries: bool) -> None:
+        self._entries = entries
         self._enclosing: list[AvroNode] = []
         self._size = 0
 
@@ -111,6 +116,11 @@ class _AvroColumns:
     def _nested(self, node: AvroNode, path: str) -> IcebergType:
         if node.kind == "record":
             return self._record(node, path) if node.fields or not path else types.NoFields()
+        if node.entry and not self._entries:
+            key = self.type(node.entry[0], joined(path, "key"))[0]
+            if "map<" not in spelled(key):  # Spark has no maps whose keys contain maps.
+                value, required = self.type(node.entry[1], joined(path, "value"))
+                return types.mapping(value, key=key, value_required=required)
         part = "element" if node.kind == "array" else "value"
         inner, required = self.type(node.inner[0], joined(path, part))
         if node.kind == "array":

@@ -108,6 +108,16 @@ class AvroNode:
         return node
 
     @property
+    def entry(self) -> tuple[AvroNode, AvroNode] | None:
+        """Key and value, if it is the array that Connect's `AvroData` makes of a map without text keys."""
+        record = self.inner[0].resolved if self.kind == "array" else self
+        is_entry = record.name == _MAP_ENTRY or (
+            record.kind == "record" and record.schema.get("connect.internal.type") == "MapEntry"
+        )
+        fields = {each.name: each.type for each in record.fields} if is_entry and record is not self else {}
+        return (fields["key"], fields["value"]) if fields.keys() == {"key", "value"} else None
+
+    @property
     def capacity(self) -> int:
         """The most digits that the bytes of a decimal hold: those of a `fixed` are limited by its size."""
         if self.kind == "bytes":
@@ -152,6 +162,7 @@ def _nullable(kind: str, node: AvroNode) -> AvroNode:
     return found
 
 
+_MAP_ENTRY = "io.confluent.connect.avro.MapEntry"
 #: Most fields have one of these types, for which all schemas share the nodes.
 _PRIMITIVES = {kind: AvroNode(kind, kind) for kind in sorted(PRIMITIVE_KINDS)}
 for _kind, _node in _PRIMITIVES.items():

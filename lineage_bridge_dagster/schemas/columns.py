@@ -122,7 +122,7 @@ def own_type(
         SchemaError: no table can hold them.
     """
     if schema.type == AVRO:
-        return avro_type(schema.text)[0]
+        return avro_type(schema.text, entries=schema.first_format)[0]
     if schema.type == JSON:
         node = json_node(schema)
         return (promoted_node(json_node(reader), node) if reader else node).type()

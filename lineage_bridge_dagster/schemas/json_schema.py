@@ -76,7 +76,7 @@ def json_node(schema: RegisteredSchema, on_error: Callable[[SchemaError], None] 
             schema is too deep or too large.
     """
     try:
-        return _NodeReader(Gatherer(Documents(schema), on_error), on_error, titled=schema.titled).root()
+        return _NodeReader(Gatherer(Documents(schema), on_error), on_error, titled=schema.first_format).root()
     except (TypeError, AttributeError, KeyError, ValueError, OverflowError) as error:
         raise SchemaError(f"The schema is not a JSON Schema ({error!r}).", hint=HINT) from error
 

@@ -23,8 +23,8 @@ class RegisteredSchema:
         references: the schemas that a JSON or Protobuf schema imports, those they import included: the name
             by which they are imported -> text.
         guid: what the newer record header names; empty if the registry does not tell.
-        titled: whether alternatives in JSON are named by their titles, as in tables of the first format, and
-            not by their positions.
+        first_format: whether its columns are those of a table of the first format, which has titles as the
+            names of alternatives in JSON, and lists of entries for Connect's maps in Avro.
     """
 
     id: int
@@ -33,7 +33,7 @@ class RegisteredSchema:
     version: int = 0
     references: tuple[tuple[str, str], ...] = ()
     guid: str = ""
-    titled: bool = False
+    first_format: bool = False
 
 
 @dataclass(frozen=True)

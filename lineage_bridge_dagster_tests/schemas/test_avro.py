@@ -21,6 +21,12 @@ def spelled(schema: Any) -> str:
     return str(kind).removeprefix("struct<0: f: ").removesuffix(">").replace("0: ", "")
 
 
+def entries(name: str, key: Any = "int", **more: Any) -> dict[str, Any]:
+    """An array of records with a key and a value."""
+    fields = [{"name": "key", "type": key}, {"name": "value", "type": ["null", "string"]}]
+    return {"type": "array", "items": {"type": "record", "name": name, "fields": fields, **more}}
+
+
 @pytest.mark.parametrize(
     ("schema", "expected"),
     [
@@ -99,6 +105,14 @@ def spelled(schema: Any) -> str:
                 {"type": "enum", "name": "E", "namespace": "b", "symbols": ["Y"]},
             ],
             "required struct<a.E: optional string, b.E: optional string>",
+        ),
+        # What Connect writes for a map whose keys are no text; of another namespace, it is a list.
+        (entries("io.confluent.connect.avro.MapEntry"), "required map<int, string>"),
+        (entries("Renamed", **{"connect.internal.type": "MapEntry"}), "required map<int, string>"),
+        (entries("shop.MapEntry"), "required list<struct<key: required int, value: optional string>>"),
+        (
+            entries("io.confluent.connect.avro.MapEntry", key={"type": "map", "values": "int"}),
+            "required list<struct<key: required map<string, int>, value: optional string>>",
         ),
     ],
 )

@@ -216,7 +216,7 @@ def test_alternatives_of_an_older_table_are_named_by_titles_that_no_other_one_ha
             {"title": "note", "type": "boolean"},
         ]
     }
-    found = own_type(RegisteredSchema(1, json.dumps(schema), "JSON", titled=True))
+    found = own_type(RegisteredSchema(1, json.dumps(schema), "JSON", first_format=True))
     assert spelled(found) == (
         "struct<connect_union_field_0: string, connect_union_field_1: double, note: boolean>"
     )

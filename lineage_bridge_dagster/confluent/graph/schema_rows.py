@@ -141,14 +141,10 @@ class _AvroRow:
             case "map":
                 return SqlType("MAP", (("KEY", SCALAR), ("VALUE", self._type(node.inner[0]))))
             case "array":
-                element, entry = self._type(node.inner[0]), node.inner[0].resolved
-                is_map = entry.label == "MapEntry" or (
-                    entry.kind == "record" and entry.schema.get("connect.internal.type") == "MapEntry"
-                )
-                if is_map and element is not None and len(element.parts) == 2:
-                    (_, key), (_, value) = element.parts
+                if node.entry:
+                    key, value = map(self._type, node.entry)
                     return SqlType("MAP", (("KEY", key), ("VALUE", value)))
-                return array_of(element)
+                return array_of(self._type(node.inner[0]))
         return None
 
 

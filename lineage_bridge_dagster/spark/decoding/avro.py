@@ -102,7 +102,7 @@ class AvroFormat(Format):
 @lru_cache(maxsize=1024)
 def _type_as_read(text: str) -> IcebergType:
     """The type of what Spark reads; each step asks several times."""
-    return avro_type(as_read(text))[0]
+    return avro_type(as_read(text), entries=True)[0]
 
 
 def _exact(schema: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyiceberg.types import BinaryType, DecimalType, IcebergType, ListType, MapType, StringType, StructType
 
+from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.types import joined, spelled
 from lineage_bridge_dagster.spark.decoding.spark_types import spark_type, taken_by
 
@@ -68,6 +69,12 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
                     yield ValueFault(path, "has none of the union's types", inner.isNotNull())
         case ListType(), ListType():
             yield from _each(value, read.element_type, own.element_type, joined(path, "element"))
+        case ListType(), MapType():
+            keys = F.transform(value, lambda each: each["key"])
+            found = (F.size(F.array_distinct(keys)) < F.size(keys)) | F.exists(keys, F.isnull)
+            yield ValueFault(path, "has a key twice, or one that is null", _flag(found))
+            entry = StructType(types.field("key", own.key_type), types.field("value", own.value_type))
+            yield from _each(value, read.element_type, entry, joined(path, "element"))
         case MapType(), MapType():
             yield from _each(F.map_keys(value), read.key_type, own.key_type, joined(path, "key"))
             yield from _each(F.map_values(value), read.value_type, own.value_type, joined(path, "value"))

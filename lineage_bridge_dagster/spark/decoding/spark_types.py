@@ -90,6 +90,15 @@ def conformed(column: Column, own: iceberg.IcebergType, target: iceberg.IcebergT
         case iceberg.ListType(), iceberg.ListType():
             before, after = own.element_type, target.element_type
             return F.transform(column, lambda element: conformed(element, before, after))
+        case iceberg.ListType(), iceberg.MapType():
+            # The entries of Connect's maps; what has faults is not asked for its value.
+            parts = {each.name: each.field_type for each in own.element_type.fields}  # type: ignore[attr-defined]
+            pairs = (("key", target.key_type), ("value", target.value_type))
+            return F.map_from_entries(
+                F.transform(
+                    column, lambda each: F.struct(*(conformed(each[n], parts[n], kind) for n, kind in pairs))
+                )
+            )
         case iceberg.MapType(), iceberg.MapType():
             before, after = own.value_type, target.value_type
             return F.transform_values(column, lambda _, value: conformed(value, before, after))

@@ -67,7 +67,7 @@ class TopicSchemas:
             return self
         return type(self)(
             *(
-                replace(side, versions=tuple(replace(each, titled=True) for each in side.versions))
+                replace(side, versions=tuple(replace(each, first_format=True) for each in side.versions))
                 for side in (self.key, self.value)
             )
         )

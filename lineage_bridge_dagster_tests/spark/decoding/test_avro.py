@@ -223,3 +223,24 @@ def test_value_that_avro_may_put_into_another_column_is_an_error(spark: SparkSes
         "the Avro schema of id 1 has a union of fixed types of the same size, which Avro's reader in Spark "
         "confuses"
     ]
+
+
+@pytest.mark.usefixtures("compiled")
+def test_array_of_connects_entries_is_a_map_and_one_without_a_key_is_an_error(spark: SparkSession) -> None:
+    entry = record(
+        ("value", ["null", CARD]), ("key", ["null", "int"]), name="io.confluent.connect.avro.MapEntry"
+    )
+    schema = record(("m", ["null", {"type": "array", "items": entry}]), ("other", "int"))
+    one, two = {"key": 1, "value": {"number": "4"}}, {"key": 2, "value": None}
+    values = [[one, two], [], None, [one, one], [{**one, "key": None}]]
+    found = decode(
+        spark, subject("o", (1, schema)), *(payload(1, schema, {"m": each, "other": 5}) for each in values)
+    )
+    assert [value and value["m"] for value, _ in found] == [
+        {1: {"number": "4"}, 2: None},
+        {},
+        None,
+        None,
+        None,
+    ]
+    assert all("its field m has a key twice" in str(each) for each in errors(found)[3:])

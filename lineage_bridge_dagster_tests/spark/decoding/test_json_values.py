@@ -347,7 +347,7 @@ _UNIONS: Cases = [
     ids=["like_others", "numbers", "required", "maps", "decimals", "combined", "unions"],
 )
 def test_each_record_has_its_value_or_its_error(spark: SparkSession, schema: Any, cases: Cases) -> None:
-    subject = SubjectSchemas("o-value", (RegisteredSchema(1, json.dumps(schema), "JSON", titled=True),))
+    subject = SubjectSchemas("o-value", (RegisteredSchema(1, json.dumps(schema), "JSON", first_format=True),))
     found = decode(spark, subject, *(framed(text.encode()) for text, _ in cases))
     wrong = []
     for (text, expected), (value, error) in zip(cases, found, strict=True):
