@@ -97,7 +97,7 @@ def test_protobuf_comments_fields_and_oneofs_and_confluents_option_wins() -> Non
         ("cents",): "Price.",
         ("note",): "A note.",
         ("paid",): "How it was paid.",
-        ("paid", "connect_union_field_0"): "By card.",
+        ("paid", "card"): "By card.",
         ("paid", "card", "number"): "Last digits.",
     }
 

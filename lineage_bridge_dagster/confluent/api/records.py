@@ -32,12 +32,13 @@ class ApiRecord(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _absent_when_null(cls, value: Any) -> Any:
-        return _without_nulls(value)
+        found = _without_nulls(value)
+        return {key: item for key, item in found.items() if item != ""} if isinstance(found, dict) else found
 
 
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item not in (None, "")}
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     return value
 
 
