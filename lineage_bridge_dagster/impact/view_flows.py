@@ -83,10 +83,19 @@ class _ViewReader:
         """The columns of a query, with what decides on its rows."""
         key = id(scope)
         if key not in self._known:
-            self._known[key] = []
-            self._known[key] = (
-                self._united(branches) if (branches := _branches(scope)) else self._selected(scope)
-            )
+            self._known[key] = []  # Of a query that reads itself.
+            if scope.is_udtf:
+                found = self._generated(scope)
+            elif branches := _branches(scope):
+                found = self._united(branches)
+            else:
+                found = self._selected(scope)
+            if len(found) == len(scope.outer_columns) and STAR not in {column.name for column in found}:
+                found = [
+                    replace(column, name=name)
+                    for column, name in zip(found, scope.outer_columns, strict=True)
+                ]
+            self._known[key] = found
         return self._known[key]
 
     def _united(self, branches: Sequence[Scope]) -> list[OutputColumn]:
@@ -126,23 +135,21 @@ class _ViewReader:
             if table is not None:
                 yield OutputColumn(STAR, (ColumnSource(table, STAR, How.IDENTITY),), uses)
             elif isinstance(source[1], Scope):
-                for column in self._inner(source[1], scope):
+                for column in self.columns(source[1]):
                     yield replace(column, uses=(*column.uses, *uses))
 
-    def _inner(self, inner: Scope, scope: Scope) -> list[OutputColumn]:
-        """The columns of a subquery in FROM, or of UNNEST."""
+    def _generated(self, scope: Scope) -> list[OutputColumn]:
+        """The columns of UNNEST, or of a subquery behind LATERAL."""
         from sqlglot import exp
 
-        if not inner.is_udtf:
-            return self.columns(inner)
+        if scope.subquery_scopes:
+            return self.columns(scope.subquery_scopes[0])
         sources = tuple(
             source._replace(how=SHOWN)
-            for column in inner.expression.find_all(exp.Column)
-            for source in self._resolved(column, scope)
+            for column in scope.expression.find_all(exp.Column)
+            for source in self._resolved(column, scope.parent or scope)
         )
-        alias = inner.expression.args.get("alias")
-        names = [each.name for each in alias.columns] if alias is not None else []
-        return [OutputColumn(name, sources) for name in names]
+        return [OutputColumn(name, sources) for name in scope.outer_columns]
 
     def _uses(self, scope: Scope) -> tuple[ColumnUse, ...]:
         """What decides on the rows: every column outside the SELECT list, and all of subqueries in it."""
@@ -201,23 +208,23 @@ class _ViewReader:
         if len(parts) > 1 and parts[0].lower() in aliases:
             sources, parts = [aliases[parts[0].lower()]], parts[1:]
         else:
-            sources = self._having(parts[0], aliases.values(), scope)
+            sources = self._having(parts[0], aliases.values())
         for source in sources:
             table = self._table(source)
             if table is not None:
                 yield ColumnSource(table, ".".join(parts), How.IDENTITY)
             elif isinstance(source, Scope):
-                yield from self._inner_sources(source, parts, scope)
+                yield from self._inner_sources(source, parts)
 
-    def _inner_sources(self, inner: Scope, parts: Sequence[str], scope: Scope) -> Iterator[ColumnSource]:
-        for column in self._inner(inner, scope):
+    def _inner_sources(self, inner: Scope, parts: Sequence[str]) -> Iterator[ColumnSource]:
+        for column in self.columns(inner):
             if column.name.lower() == parts[0].lower():
                 rest = "".join(f".{part}" for part in parts[1:])
                 yield from (s._replace(column=s.column + rest) for s in column.sources)
             elif column.name == STAR:
                 yield from (s._replace(column=".".join(parts)) for s in column.sources)
 
-    def _having(self, name: str, sources: Iterable[Scope | exp.Table], scope: Scope) -> list[Any]:
+    def _having(self, name: str, sources: Iterable[Scope | exp.Table]) -> list[Any]:
         """The sources that have a column of a name; all that may, if none is known to."""
         from sqlglot.optimizer.scope import Scope
 
@@ -230,7 +237,7 @@ class _ViewReader:
             elif not isinstance(source, Scope):
                 names = None
             else:
-                names = [column.name for column in self._inner(source, scope)]
+                names = [column.name for column in self.columns(source)]
                 names = None if STAR in names and name not in names else names
             if names is None:
                 maybe.append(source)
