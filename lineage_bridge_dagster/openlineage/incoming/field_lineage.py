@@ -44,8 +44,7 @@ def column_lineage_of(facets: Mapping[str, Any]) -> OutputLineage | None:
     facet = facets.get("columnLineage")
     if not isinstance(facet, Mapping):
         return None
-    rows = dict(_rows(facet.get("fields"), "inputFields"))
-    columns = _columns(rows, facet.get("dataset"))
+    columns = _columns(facet.get("fields"), "inputFields", facet.get("dataset"))
     made_of = frozenset(source.dataset for column in columns for source in column.sources)
     return OutputLineage(made_of, False, columns) if columns else None
 
@@ -77,26 +76,23 @@ def explicit_lineage_of(
 
 
 def _explicit(facet: Mapping[str, Any]) -> OutputLineage:
-    rows = dict(_rows(facet.get("fields"), "inputs"))
     whole = facet.get("inputs")
-    columns = _columns(rows, [each for each in objects(whole) if each.get("field")])
+    columns = _columns(facet.get("fields"), "inputs", [each for each in objects(whole) if each.get("field")])
     made_of = {source.dataset for column in columns for source in column.sources}
     made_of.update(name for each in objects(whole) if (name := _dataset_name(each)) is not None)
     return OutputLineage(frozenset(made_of), True, columns)
 
 
-def _rows(fields: object, key: str) -> Iterator[tuple[str, object]]:
-    if isinstance(fields, Mapping):
-        for column, row in fields.items():
-            if isinstance(row, Mapping) and isinstance(column, str) and column:
-                yield column, row.get(key)
-
-
-def _columns(rows: Mapping[str, object], whole: object) -> tuple[FieldLineage, ...]:
+def _columns(fields: object, key: str, whole: object) -> tuple[FieldLineage, ...]:
     """The lineage of each column, and of all rows, cut if it is too long."""
+    rows = fields.items() if isinstance(fields, Mapping) else ()
     found, entries = [], 0
-    for column, sources in (*rows.items(), ("", whole)):
-        known = tuple(dict.fromkeys(_sources(sources, whole_dataset=not column)))
+    for column, row in (*((name, row) for name, row in rows if name), ("", {key: whole})):
+        if not isinstance(row, Mapping) or not isinstance(column, str):
+            continue
+        # `IDENTITY` or `MASKED`, of columnLineage 1-0.
+        old_type = str(row.get("transformationType") or "").upper()
+        known = tuple(dict.fromkeys(_sources(row.get(key), old_type, whole_dataset=not column)))
         if known or column:
             found.append(FieldLineage(column, known))
             entries += 1 + len(known)
@@ -110,7 +106,7 @@ def is_cut(columns: Iterable[FieldLineage]) -> bool:
     return sum(1 + len(each.sources) for each in columns) > MAX_ENTRIES
 
 
-def _sources(sources: object, *, whole_dataset: bool) -> Iterator[FieldSource]:
+def _sources(sources: object, old_type: str, *, whole_dataset: bool) -> Iterator[FieldSource]:
     for each in objects(sources):
         name, column = _dataset_name(each), each.get("field")
         if name is None or not isinstance(column, str) or not column:
@@ -121,12 +117,7 @@ def _sources(sources: object, *, whole_dataset: bool) -> Iterator[FieldSource]:
             if whole_dataset or kind == "INDIRECT":
                 yield FieldSource(name, column, _ROLES.get(subtype, "filter"), direct=False)
             else:
-                yield FieldSource(name, column, _how(subtype or _old_type(each)))
-
-
-def _old_type(source: Mapping[str, Any]) -> str:
-    """`IDENTITY` or `MASKED` of columnLineage 1-0."""
-    return str(source.get("transformationType") or "").upper()
+                yield FieldSource(name, column, _how(subtype or old_type))
 
 
 def _how(subtype: str) -> str:
