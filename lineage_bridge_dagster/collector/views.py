@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 
 if TYPE_CHECKING:
-    from sqlglot.expressions import Expr
+    from sqlglot.expressions import Expr, Table
 
 _PRESTO_VIEW = re.compile(r"/\*\s*Presto (?:Materialized )?View:\s*([A-Za-z0-9+/=_\s-]+?)\s*\*/")
 _SPARK_NAMESPACE = "view.catalogAndNamespace."
@@ -138,14 +138,24 @@ def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...
         scopes = traverse_scope(query)
     except (SqlglotError, ValueError, RecursionError) as error:
         return (), f"The SQL could not be parsed as {dialect}: {_first_line(error)}"
+    if not scopes and not isinstance(query, exp.Values):
+        return (), f"The SQL could not be parsed as {dialect}: it is not a query"
     reads = set()
     for scope in scopes:
         for source in scope.sources.values():
             if isinstance(source, exp.Table) and source.name:
+                table = _table_name(source)
+                if "/" in table:
+                    continue  # Spark's parquet.`s3://bucket/path`: files, and no table.
                 # None of the engines tells names by their case, and Glue stores them in lower case.
-                name = (source.db or database).lower(), source.name.lower()
-                reads.add(ViewRead(source.catalog, *name))
+                reads.add(ViewRead(source.catalog, (source.db or database).lower(), table.lower()))
     return tuple(sorted(reads)), ""
+
+
+def _table_name(source: Table) -> str:
+    """The table, also of its metadata: Athena's `"orders$files"`, Spark's `catalog.db.orders.files`."""
+    name = source.this.this.name if source.this.key == "dot" else source.name
+    return name.partition("$")[0] or name
 
 
 def parse(sql: str, dialect: str) -> Expr:

@@ -44,6 +44,26 @@ def test_names_are_read_in_lower_case_as_glue_has_them(view: Any) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("view", "found"),
+    [
+        (athena_view('SELECT * FROM "orders$snapshots"'), {"sales.orders"}),
+        (spark_view("SELECT * FROM lake.raw.orders.files"), {"lake.raw.orders"}),
+        (spark_view("SELECT * FROM parquet.`s3://bucket/path/`"), set()),
+        (spark_view("VALUES (1, 'a')"), set()),
+    ],
+)
+def test_metadata_of_a_table_is_of_the_table_and_files_are_no_table(view: Any, found: set[str]) -> None:
+    decoded = view_of(**view)
+    assert (reads(decoded), decoded.problem) == (found, "")
+
+
+def test_text_that_is_no_query_has_a_problem_and_not_only_no_tables() -> None:
+    view = view_of(**spark_view("TABLE orders"))
+    assert view.reads == ()
+    assert "it is not a query" in view.problem
+
+
 def test_hive_view_is_read_from_its_expanded_text() -> None:
     view = view_of(
         TableType="VIRTUAL_VIEW",
