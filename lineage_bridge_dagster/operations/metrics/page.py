@@ -10,7 +10,7 @@ from prometheus_client.metrics_core import Metric
 from lineage_bridge_dagster.operations.metrics import families as f
 from lineage_bridge_dagster.operations.metrics.families import FAMILIES, MetricFamily
 from lineage_bridge_dagster.operations.metrics.reading import REMOVED_AFTER, InstanceReading, Sensor
-from lineage_bridge_dagster.operations.metrics.totals import ComponentTotals, MeasuredTopic
+from lineage_bridge_dagster.operations.metrics.totals import ComponentTotals
 
 #: The `component` of an instance without a name.
 DEFAULT = "default"
@@ -31,9 +31,14 @@ def page(reading: InstanceReading, max_topics: int = MAX_TOPICS) -> Iterator[Met
     samples[f.COUNTED_SINCE][()] = reading.totals.began
     _runs(samples, reading)
     for name, totals in sorted(reading.totals.components.items()):
-        if reading.now - totals.last > REMOVED_AFTER:
-            continue
-        _component(samples, name or DEFAULT, totals, max_topics)
+        component, removed = name or DEFAULT, reading.now - REMOVED_AFTER
+        # A component that pushes lineage and one that loads topics may have the same name.
+        if totals.last >= removed:
+            _lineage(samples, component, totals)
+        if totals.last_load >= removed:
+            _loads(samples, component, totals, max_topics)
+        if max(totals.last, totals.last_load) >= removed:
+            _requests(samples, component, "run", totals.requests, totals.retries)
     for sensor in reading.sensors:
         _sensor(samples, sensor, reading.totals.began)
     for each in reading.automations:
@@ -63,6 +68,8 @@ def _metric(family: MetricFamily, values: Mapping[tuple[str, ...], _Value]) -> M
 
 def _runs(samples: _Samples, reading: InstanceReading) -> None:
     for job, by_status in reading.totals.runs.items():
+        if reading.now - max(run.last for run in by_status.values()) > REMOVED_AFTER:
+            continue
         for status, run in by_status.items():
             samples[f.RUN_DURATION][job, status] = (run.count, run.seconds)
             samples[f.RUN_LAST][job, status] = run.last
@@ -73,7 +80,7 @@ def _runs(samples: _Samples, reading: InstanceReading) -> None:
         samples[f.UNFINISHED_SINCE][key] = min(oldest, unfinished.created)
 
 
-def _component(samples: _Samples, name: str, totals: ComponentTotals, max_topics: int) -> None:
+def _lineage(samples: _Samples, name: str, totals: ComponentTotals) -> None:
     if totals.discoveries:
         number = sum(totals.discoveries.values())
         samples[f.DISCOVERY_DURATION][(name,)] = (number, totals.discovery_seconds)
@@ -93,15 +100,13 @@ def _component(samples: _Samples, name: str, totals: ComponentTotals, max_topics
     for family, values in by_label:
         for label, value in values.items():
             samples[family][name, label] = value
-    _requests(samples, name, "run", totals.requests, totals.retries)
-    if totals.loads:
-        samples[f.TOPIC_ROWS][(name,)] = totals.rows
-        samples[f.DEAD_LETTERS][(name,)] = totals.dead_letters
-        samples[f.SKIPPED_RECORDS][(name,)] = totals.skipped
-        _topics(samples, name, totals.topics, max_topics)
 
 
-def _topics(samples: _Samples, component: str, topics: Mapping[str, MeasuredTopic], max_topics: int) -> None:
+def _loads(samples: _Samples, component: str, totals: ComponentTotals, max_topics: int) -> None:
+    topics = totals.topics
+    samples[f.TOPIC_ROWS][(component,)] = totals.rows
+    samples[f.DEAD_LETTERS][(component,)] = totals.dead_letters
+    samples[f.SKIPPED_RECORDS][(component,)] = totals.skipped
     for outcome in ("loaded", "failed", "suspended"):
         number = sum(topic.outcome == outcome for topic in topics.values())
         samples[f.TOPICS][component, outcome] = number

@@ -48,7 +48,7 @@ TOTALS_KEY = "lineage_bridge:metrics"
 #: Seconds after which the result of a check no longer counts: every check is evaluated once a day, so that
 #: the result of a table that was dropped goes away.
 CHECKED_WITHIN = 26 * 3600.0
-#: Seconds after which a component or a code location that reports nothing is taken for one that was removed.
+#: Seconds after which a job, a component or a code location that reports nothing is taken for removed.
 REMOVED_AFTER = 7 * 24 * 3600.0
 #: Seconds after which a check that was planned is taken for one that no run will evaluate.
 _PLANNED_FOR = 6 * 3600.0
@@ -231,7 +231,8 @@ def _existing(known: _Automations, totals: RunTotals, now: float) -> Iterator[_A
     reported: dict[str, float] = {}
     for each, cursor in known:
         runs = totals.components.get(component_of(each.name, _base(each.name, _AUTOMATIONS) or ""))
-        reported[each.location] = max(reported.get(each.location, 0.0), runs.last if runs else 0.0)
+        times = (runs.last, runs.last_load) if runs else ()
+        reported[each.location] = max((reported.get(each.location, 0.0), *times))
         if cursor and cursor.automations:
             newest[each.location] = max(
                 cursor, newest.get(each.location, cursor), key=lambda found: found.totals.at

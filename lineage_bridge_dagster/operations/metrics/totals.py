@@ -79,7 +79,7 @@ class ComponentTotals(BaseModel):
     discovery_last: dict[str, float] = Field(default_factory=dict)
     #: Of the last discovery that found anything.
     found_at: float = 0.0
-    #: Of the last report.
+    #: Of the last discovery or push.
     last: float = 0.0
     scopes: dict[str, int] = Field(default_factory=dict)
     glue_tables: dict[str, int] = Field(default_factory=dict)
@@ -94,24 +94,29 @@ class ComponentTotals(BaseModel):
     full_push_at: float = 0.0
     full_push: dict[str, int] = Field(default_factory=dict)
 
-    loads: int = 0
     rows: int = 0
     skipped: int = 0
     dead_letters: int = 0
     topics: dict[str, MeasuredTopic] = Field(default_factory=dict)
 
+    @property
+    def last_load(self) -> float:
+        """Of the last load of topics."""
+        return max((topic.at for topic in self.topics.values()), default=0.0)
+
     def add(self, at: float, report: RunReport) -> None:
         """Add a report of a Unix time."""
-        self.last = max(self.last, at)
         for api, by_status in report.requests.items():
             _add(self.requests.setdefault(api, {}), by_status)
         _add(self.retries, report.retries)
+        if isinstance(report, LoadRunReport):
+            self._add_load(at, report)
+            return
+        self.last = max(self.last, at)
         if isinstance(report, DiscoveryRunReport):
             self._add_discovery(at, report)
-        elif isinstance(report, PushRunReport):
-            self._add_push(at, report)
         else:
-            self._add_load(at, report)
+            self._add_push(at, report)
 
     def _add_discovery(self, at: float, report: DiscoveryRunReport) -> None:
         _add(self.discoveries, {report.result: 1})
@@ -129,7 +134,6 @@ class ComponentTotals(BaseModel):
             self.full_push_at, self.full_push = at, dict(report.tables)
 
     def _add_load(self, at: float, report: LoadRunReport) -> None:
-        self.loads += 1
         for name, topic in report.topics.items():
             self.rows += topic.rows
             self.skipped += topic.skipped

@@ -47,7 +47,6 @@ def reading(topics: int = 2) -> InstanceReading:
         pushed={"updated": 4, "held": 1},
         full_push_at=950.0,
         full_push={"held": 1},
-        loads=1,
         rows=100,
         dead_letters=3,
         skipped=1,
@@ -152,6 +151,19 @@ def test_nothing_is_said_of_what_is_not_known() -> None:
 def test_a_component_that_reports_nothing_for_a_week_is_left_out() -> None:
     later = replace(reading(), now=999.0 + REMOVED_AFTER + 1, sensors=())
     assert not [name for name in samples(later) if "component=eu" in name]
+    assert not [name for name in samples(later) if name.startswith("run_")]
+
+
+@pytest.mark.parametrize("gone", ["lineage", "topics"])
+def test_what_is_removed_beside_what_still_reports_is_left_out(gone: str) -> None:
+    before, now = reading(), 990.0 + REMOVED_AFTER + 1
+    eu = before.totals.components["eu"]
+    alive = {"last": now} if gone == "topics" else {"last": 0.0, "topics": {"o": MeasuredTopic(at=now)}}
+    totals = before.totals.model_copy(update={"components": {"eu": eu.model_copy(update=alive)}})
+    found = {name.partition("{")[0] for name in samples(replace(before, now=now, totals=totals))}
+    of_topics, of_lineage = "topic_measured_timestamp_seconds", "discovery_last_timestamp_seconds"
+    assert (of_lineage in found, of_topics in found) == (gone == "topics", gone == "lineage")
+    assert "requests_total" in found
 
 
 def test_topics_have_series_up_to_a_bound_and_those_behind_come_first() -> None:
