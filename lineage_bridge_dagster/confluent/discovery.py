@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_lines, with_notes
 from lineage_bridge_dagster.lineage.writers import settle_writers
+from lineage_bridge_dagster.redaction.redact import redact_text
 from lineage_bridge_dagster.text import ReportLine, first_few
 
 if TYPE_CHECKING:
@@ -185,7 +186,15 @@ def _add_cluster(builder: Builder, recorder: ScopeRecorder, cluster: ClusterList
     if reasons:
         _report_partial(recorder, place.scope("connect"), " ".join(reasons))
     add_tableflow(builder, place, cluster.tableflow, cluster.integrations)
-    for line in add_mirrors(builder, place, cluster.mirrors, cluster.links):
+    sources = {link.link_name: link.source for link in cluster.links}
+    unnamed = sorted({mirror.link_name for mirror in cluster.mirrors if not sources.get(mirror.link_name)})
+    if unnamed and recorder.is_complete(place.scope("mirrors")):
+        reason = (
+            f"The cluster links of {place.cluster.label} name no source for {first_few(unnamed, 3)}, so the "
+            "sources of mirror topics are not known. Grant the key's owner CloudClusterAdmin on the cluster."
+        )
+        _report_partial(recorder, place.scope("mirrors"), reason)
+    for line in add_mirrors(builder, place, cluster.mirrors, sources):
         recorder.progress(f"{place.cluster.label}: {line}")
     add_consumer_groups(builder, place, cluster.groups, cluster.group_topics)
 
@@ -198,7 +207,7 @@ def _report_partial(recorder: ScopeRecorder, scope: Scope, reason: str) -> None:
 def _add_flink(
     builder: Builder,
     recorder: ScopeRecorder,
-    environments: Iterable[EnvironmentListing],
+    environments: Sequence[EnvironmentListing],
     parser: FlinkSqlParser | None,
     cache: FlinkCache,
 ) -> JobTexts | None:
@@ -213,9 +222,23 @@ def _add_flink(
             jobs += [table_job(environment.environment, listing.region, table) for table in listing.tables]
     if not jobs:
         return None
+    _report_unknown_names(recorder, environments)
     recorder.progress(f"Parsing the SQL of {len(jobs)} Flink statements")
     with _running(parser) as flink:
         return add_jobs(builder, jobs, flink, cache)
+
+
+def _report_unknown_names(recorder: ScopeRecorder, environments: Sequence[EnvironmentListing]) -> None:
+    """Report Flink's scopes as partial if names in SQL may be those of clusters that could not be listed."""
+    scopes = [Scope("environments"), *(Scope("clusters", each.environment.id) for each in environments)]
+    error = next(filter(None, map(recorder.error_of, scopes)), None)
+    if error is None:
+        return
+    for listing in (listing for each in environments for listing in each.flink):
+        scope = Scope("flink", listing.environment.id, str(listing.region))
+        if recorder.is_complete(scope):
+            reason = f"The clusters that Flink's SQL names are not all known. {redact_text(error.reason)}"
+            _report_partial(recorder, scope, reason)
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def _is_avro(text: str) -> bool:
     """Whether a text can be an Avro schema; Spark parses it in full."""
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     kind = parsed.get("type") if isinstance(parsed, dict) else parsed
     return isinstance(kind, str | list | dict)

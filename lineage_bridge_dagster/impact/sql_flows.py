@@ -189,7 +189,7 @@ def _schema(subject: SubjectSchemas) -> Schema | None:
         version=latest.version,
         id=latest.id,
         schemaType=latest.type,
-        schema=latest.text,
+        text=latest.text,
     )
 
 

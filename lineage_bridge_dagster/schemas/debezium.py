@@ -82,7 +82,7 @@ def is_debeziums(text: str) -> bool:
     """Whether a schema has the name that Debezium gives the schema of a table's rows, flattened or not."""
     try:
         schema = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = _FIRST_MESSAGE.search(text)
         return bool(found and _ROW.search(found[1]))
     names = (

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import httpx
 import pytest
 
@@ -13,12 +16,16 @@ from lineage_bridge_dagster_tests.confluent.fake import (
     Responder,
     cluster,
     connect_path,
+    environment,
     failure,
     flink_path,
     garbage,
+    glue_integration,
     kafka_path,
     listing,
+    pool,
     settings,
+    statement,
     timeout,
 )
 
@@ -64,6 +71,8 @@ INCOMPLETE_SCOPES = {
 }
 
 
+MATERIALIZED = {"name": "totals", "spec": {"kafka_cluster_id": "lkc-b", "query": "SELECT * FROM orders"}}
+
 FAILURES = {
     "401": failure(401),
     "403": failure(403),
@@ -99,6 +108,37 @@ def test_one_failing_api_loses_nothing(run: Run, world: FakeConfluent, path: str
         missing = set(before.attributes) - set(kept.graph.nodes[node_id].attributes)
         # Names cannot be resolved while the clusters are unknown; their edges are carried over.
         assert missing <= {"evidence"}, (node_id, missing)
+
+
+@pytest.mark.parametrize(
+    ("path", "item", "field"),
+    [
+        ("/org/v2/environments", environment(), "display_name"),
+        ("/cmk/v2/clusters", cluster("lkc-a", "orders"), "spec.display_name"),
+        ("/fcpm/v2/compute-pools", pool("lfcp-1", "us-east-1"), "spec.region"),
+        ("/tableflow/v1/catalog-integrations", glue_integration(), "spec.config.kind"),
+        (flink_path("us-east-1"), statement("enrich", ""), "spec.statement"),
+        (flink_path("us-east-1", "materialized-tables"), MATERIALIZED, "spec.query"),
+    ],
+)
+@pytest.mark.parametrize("whole", [False, True], ids=["field", "object"])
+def test_a_record_that_lacks_what_lineage_depends_on_loses_nothing(
+    run: Run, world: FakeConfluent, path: str, item: Any, field: str, whole: bool
+) -> None:
+    world.routes[flink_path("us-east-1", "materialized-tables")] = listing(MATERIALIZED)
+    last = carry_forward(run(), None)
+    *above, name = field.split(".")
+    lacking = copy.deepcopy(item)
+    within = lacking
+    for part in above[:-1] if whole else above:
+        within = within[part]
+    within[above[-1] if whole and above else name] = None
+    world.routes[path] = listing(lacking)
+    found = run()
+    assert any(f"field `{(above or [name])[0]}" in report.reason for report in found.coverage.incomplete)
+    kept = carry_forward(found, last)
+    assert set(kept.graph.nodes) == set(last.graph.nodes)
+    assert set(kept.graph.edges) == set(last.graph.edges)
 
 
 @pytest.mark.parametrize("respond", [failure(401), timeout], ids=["401", "timeout"])

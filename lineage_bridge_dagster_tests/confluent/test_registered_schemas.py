@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.registered_schemas import fetch_schemas
@@ -110,6 +111,15 @@ def test_softly_deleted_versions_are_read_and_are_not_the_latest(
     fake.routes["/sr/schemas"] = with_deleted(*deleted)
     for found in (fetch("a"), fetch("a", known=known)):
         assert [schema.id for schema in found.versions] == expected
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "no JSON", None])
+def test_schema_that_cannot_be_read_is_named(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas], text: str | None
+) -> None:
+    fake.routes["/sr/schemas"] = [{**version("a", 1, 7, V1), "schema": text}]
+    with pytest.raises(MalformedResponse, match=r"not an Avro schema|field `schema`"):
+        fetch("a")
 
 
 def test_subject_that_does_not_exist_takes_one_request(

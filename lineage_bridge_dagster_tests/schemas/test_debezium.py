@@ -16,6 +16,7 @@ from lineage_bridge_dagster.schemas.debezium import is_debeziums
         ('{"type": "object", "title": "shop.public.orders.Envelope"}', True),
         ('{"type": "object", "title": "Order"}', False),
         ('"string"', False),
+        ("[" * 100_000, False),
         ('syntax = "proto3"; message Value { int32 id = 1; }', True),
         ('syntax = "proto3"; message Order { message Value { int32 id = 1; } }', False),
     ],

@@ -80,7 +80,7 @@ def _parse(name: str, value: Any, where: str) -> ConnectorRecord:
     """Parse `{"id": {"id"}, "info": {"type", "config"}, "status": {"connector": {"state"}, "type"}}`.
 
     Raises:
-        MalformedResponse: `info` or its `config` is not an object.
+        MalformedResponse: `info` or its `config` is not an object, or that names no class.
     """
     info = value.get("info") if isinstance(value, dict) else None
     config = info.get("config") if isinstance(info, dict) else None
@@ -88,6 +88,11 @@ def _parse(name: str, value: Any, where: str) -> ConnectorRecord:
         field = "info" if not isinstance(info, dict) else "info.config"
         raise MalformedResponse(
             f"{where}: connector {name!r}: field `{field}` is not an object.",
+            hint="The API may have changed: update, or report it.",
+        )
+    if not config.get("connector.class"):
+        raise MalformedResponse(
+            f"{where}: connector {name!r}: field `info.config` has no `connector.class`.",
             hint="The API may have changed: update, or report it.",
         )
     status = _object(value.get("status"))

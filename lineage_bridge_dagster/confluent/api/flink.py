@@ -21,8 +21,8 @@ R = TypeVar("R", bound=ApiRecord)
 
 class ComputePoolSpec(ApiRecord):
     display_name: str = ""
-    cloud: str = ""
-    region: str = ""
+    cloud: str
+    region: str
 
 
 class ComputePool(ApiRecord):
@@ -31,7 +31,7 @@ class ComputePool(ApiRecord):
     list_path = "/fcpm/v2/compute-pools"
 
     id: str
-    spec: ComputePoolSpec = Field(default_factory=ComputePoolSpec)
+    spec: ComputePoolSpec
 
 
 class FlinkRegion(ApiRecord):
@@ -46,7 +46,7 @@ class FlinkRegion(ApiRecord):
 
 
 class FlinkSpec(ApiRecord):
-    statement: str = Field("", repr=False)
+    statement: str = Field(repr=False)
     properties: dict[str, str] = Field(default_factory=dict)
     compute_pool_id: str = ""
     principal: str = ""
@@ -76,14 +76,14 @@ class FlinkStatement(ApiRecord):
     list_path = "statements"
 
     name: str
-    spec: FlinkSpec = Field(default_factory=FlinkSpec)
+    spec: FlinkSpec
     status: FlinkStatus = Field(default_factory=FlinkStatus)
     created_at: str = Field("", validation_alias=AliasPath("metadata", "created_at"))
 
 
 class MaterializedTableSpec(ApiRecord):
-    kafka_cluster_id: str = ""
-    query: str = Field("", repr=False)
+    kafka_cluster_id: str
+    query: str = Field(repr=False)
     compute_pool_id: str = ""
     principal: str = ""
     session_options: dict[str, str] = Field(default_factory=dict)
@@ -95,7 +95,7 @@ class MaterializedTable(ApiRecord):
     list_path = "materialized-tables"
 
     name: str
-    spec: MaterializedTableSpec = Field(default_factory=MaterializedTableSpec)
+    spec: MaterializedTableSpec
     phase: str = Field("", validation_alias=AliasPath("status", "phase"))
     created_at: str = Field("", validation_alias=AliasPath("metadata", "created_at"))
 
@@ -117,13 +117,7 @@ class RegionKey:
 
 def regions_of(pools: Iterable[ComputePool]) -> list[RegionKey]:
     """The distinct clouds and regions of compute pools, sorted."""
-    return sorted(
-        {
-            RegionKey.of(pool.spec.cloud, pool.spec.region)
-            for pool in pools
-            if pool.spec.cloud and pool.spec.region
-        }
-    )
+    return sorted({RegionKey.of(pool.spec.cloud, pool.spec.region) for pool in pools})
 
 
 def endpoint_of(session: ConfluentSession, key: RegionKey, regions: Iterable[FlinkRegion]) -> str:

@@ -27,12 +27,12 @@ class Organization(ApiRecord):
 
 
 class Environment(ApiRecord):
-    """`org/v2` Environment."""
+    """`org/v2` Environment. Flink's SQL may name it by its display name."""
 
     list_path = "/org/v2/environments"
 
     id: str
-    display_name: str = ""
+    display_name: str
     resource_name: str = Field("", validation_alias=AliasPath("metadata", "resource_name"))
 
     @property
@@ -54,7 +54,9 @@ class Endpoint(ApiRecord):
 
 
 class ClusterSpec(ApiRecord):
-    display_name: str = ""
+    """Flink's SQL may name a cluster by its display name."""
+
+    display_name: str
     cloud: str = ""
     region: str = ""
     kind: str = Field("", validation_alias=AliasPath("config", "kind"))
@@ -69,7 +71,7 @@ class KafkaCluster(ApiRecord):
     list_path = "/cmk/v2/clusters"
 
     id: str
-    spec: ClusterSpec = Field(default_factory=ClusterSpec)
+    spec: ClusterSpec
     phase: str = Field("", validation_alias=AliasPath("status", "phase"))
 
     @property

@@ -140,11 +140,11 @@ def _data_of(body: Any, url: httpx.URL) -> list[Any]:
 
 def _next_of(body: dict[str, Any], url: httpx.URL) -> str:
     metadata = body.get("metadata")
-    next_page = metadata.get("next") if isinstance(metadata, dict) else None
+    next_page = metadata.get("next") if isinstance(metadata, dict) else metadata
     if next_page is None:
         return ""
-    if not isinstance(next_page, str):
-        raise MalformedResponse(
-            f"{url.path}: `metadata.next` is {type(next_page).__name__}, not a URL.", hint="Try again later."
-        )
-    return next_page.strip()
+    if isinstance(next_page, str) and isinstance(metadata, dict):
+        return next_page.strip()
+    raise MalformedResponse(
+        f"{url.path}: `metadata.next` is {type(next_page).__name__}, not a URL.", hint="Try again later."
+    )

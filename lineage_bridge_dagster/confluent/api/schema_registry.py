@@ -59,7 +59,7 @@ class Schema(ApiRecord):
     version: int
     id: int
     schema_type: str = Field("AVRO", validation_alias="schemaType")
-    text: str = Field("", validation_alias="schema", repr=False)
+    text: str = Field(validation_alias="schema", repr=False)
     references: tuple[SchemaReference, ...] = ()
     #: Identifies the schema's content, whatever its context; newer registries only.
     guid: str = ""
@@ -184,10 +184,9 @@ class SchemaRegistryClient:
                 seen |= versions
                 items += page
                 if not page or len(page) % _CAP_UNIT:
-                    return parse_records(Schema, items, url.path)
-        except PartialResponse:
-            raise
+                    break
         except ConfluentError as error:
             if not items:
                 raise
             raise parse_partial(Schema, PartialResponse(items, error), url.path) from error
+        return parse_records(Schema, items, url.path)

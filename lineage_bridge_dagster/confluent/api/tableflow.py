@@ -105,14 +105,14 @@ class TableflowTopic(ApiRecord):
 class IntegrationConfig(ApiRecord):
     """`tableflow/v1`: AwsGlue, Snowflake or Unity; only Glue's database name is read."""
 
-    kind: str = ""
+    kind: str
     custom_database: str = ""
 
 
 class IntegrationSpec(ApiRecord):
     display_name: str = ""
     suspended: bool = False
-    config: IntegrationConfig = Field(default_factory=IntegrationConfig)
+    config: IntegrationConfig
 
 
 class IntegrationStatus(ApiRecord):
@@ -129,7 +129,7 @@ class CatalogIntegration(ApiRecord):
     list_path = "/tableflow/v1/catalog-integrations"
 
     id: str
-    spec: IntegrationSpec = Field(default_factory=IntegrationSpec)
+    spec: IntegrationSpec
     status: IntegrationStatus = Field(default_factory=IntegrationStatus)
 
     @property

@@ -164,7 +164,7 @@ def _debezium_names(offsets: Iterable[ConnectorOffset]) -> Iterator[str]:
     for offset in offsets:
         try:
             listed = json.loads(offset.offset.get(_SNAPSHOT) or "[]")
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             continue
         entries = listed if isinstance(listed, list) else []
         yield from texts(entry.get(f"{_SNAPSHOT}_id") for entry in entries if isinstance(entry, dict))

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from lineage_bridge_dagster.confluent.api.kafka_rest import (
-    ClusterLink,
-    ConsumerGroup,
-    KafkaTopic,
-    Mirror,
-    TopicSetting,
-)
+from lineage_bridge_dagster.confluent.api.kafka_rest import ConsumerGroup, KafkaTopic, Mirror, TopicSetting
 from lineage_bridge_dagster.confluent.api.org import Environment
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph.builder import Builder, Place, cluster_attributes, without_empty
@@ -175,16 +169,16 @@ def _registry(schema: Schema) -> dict[str, object]:
 
 
 def add_mirrors(
-    builder: Builder, place: Place, mirrors: Iterable[Mirror], links: Iterable[ClusterLink]
+    builder: Builder, place: Place, mirrors: Iterable[Mirror], sources: Mapping[str, str]
 ) -> list[str]:
     """Add edges from source topics to their mirrors in this cluster.
 
-    A link names the source cluster, which is unknown if it belongs to another organization.
+    Args:
+        sources: the source cluster of each link, which is unknown if it belongs to another organization.
 
     Returns:
         A line for each mirror whose source is unknown.
     """
-    sources = {link.link_name: link.source for link in links}
     environments = {cluster: environment for environment, cluster in builder.places}
     scope = place.scope("mirrors")
     unresolved: list[str] = []

@@ -31,8 +31,11 @@ def test_type_comes_from_the_api_not_the_configuration(
     assert fake.requests[0].url.params["expand"] == "info,status,id"
 
 
-def test_malformed_connector_keeps_the_others(fake: FakeConfluent, session: ConfluentSession) -> None:
-    fake.routes[PATH] = {**connector("good", "sink", {}), "bad": {"info": None}}
+@pytest.mark.parametrize("bad", [{"info": None}, connector("bad", "sink", {"topics": "a"})["bad"]])
+def test_malformed_connector_keeps_the_others(
+    fake: FakeConfluent, session: ConfluentSession, bad: object
+) -> None:
+    fake.routes[PATH] = {**connector("good", "sink", {"connector.class": "S3_SINK"}), "bad": bad}
     with pytest.raises(PartialResponse, match="'bad'") as raised:
         ConnectClient(session).connectors("env-1", "lkc-a")
     assert [one.name for one in raised.value.items] == ["good"]

@@ -116,7 +116,11 @@ def test_failing_later_page_makes_a_partial_response(
 
 
 @pytest.mark.parametrize(
-    "body", [[], "text", 5, {}, {"data": {}}, {"data": 1}, {"data": [], "metadata": {"next": 7}}]
+    "body",
+    [
+        *([], "text", 5, {}, {"data": {}}, {"data": 1}),
+        *({"data": [], "metadata": metadata} for metadata in ({"next": 7}, [], "next")),
+    ],
 )
 def test_malformed_list_names_path_and_field(
     fake: FakeConfluent, session: ConfluentSession, body: object

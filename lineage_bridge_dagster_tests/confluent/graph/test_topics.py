@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -201,8 +202,17 @@ def test_failing_consumer_groups_leave_topics_complete(run: Run, world: FakeConf
     assert found.coverage.complete is (code == 404)
 
 
-@pytest.mark.parametrize("path", ["/links/-/mirrors", "/links", "/consumer-groups", "lags"])
-def test_resources_that_became_invisible_are_kept(run: Run, world: FakeConfluent, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "hidden"),
+    [
+        *((path, failure(403)) for path in ("/links/-/mirrors", "/links", "/consumer-groups", "lags")),
+        ("/links", listing()),
+        ("/links", listing({"link_name": "in", "source_cluster_id": None})),
+    ],
+)
+def test_resources_that_became_invisible_are_kept(
+    run: Run, world: FakeConfluent, path: str, hidden: Any
+) -> None:
     mirror = {"link_name": "in", "mirror_topic_name": "orders", "source_topic_name": "orders"}
     world.routes[kafka_path("lkc-b", "/links/-/mirrors")] = listing(mirror)
     world.routes[kafka_path("lkc-b", "/links")] = listing({"link_name": "in", "source_cluster_id": "lkc-a"})
@@ -215,7 +225,7 @@ def test_resources_that_became_invisible_are_kept(run: Run, world: FakeConfluent
     assert (ORDERS_A, group) in edges(last, EdgeType.CONSUMES)
 
     for cluster_id in ("lkc-a", "lkc-b"):
-        world.routes[kafka_path(cluster_id, lags if path == "lags" else path)] = failure(403)
+        world.routes[kafka_path(cluster_id, lags if path == "lags" else path)] = hidden
     found = run()
     api = "mirrors" if "links" in path else "consumer_groups"
     assert {report.scope.api for report in found.coverage.incomplete} == {api}

@@ -93,7 +93,7 @@ def _piped(event: RecordNode, config: Config) -> RecordNode:
         for stage in stages:
             for operator, argument in stage.items():
                 event = _staged(event, operator, argument)
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         return unknown(f"its pipeline is not understood: {error}")
     return event
 

@@ -103,6 +103,7 @@ def short(source: str) -> str:
             {"fullDocument.id": "id", "fullDocument.total": "?", "copy": "total", "operationType": "?"},
         ),
         ("mongodb", {"pipeline": '[{"$lookup": {}}]'}, {"fullDocument.id": "?"}),
+        ("mongodb", {"pipeline": "[" * 100_000}, {"fullDocument.id": "?"}),
         (
             "couchbase",
             {},
