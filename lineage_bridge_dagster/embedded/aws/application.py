@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 from xml.sax.saxutils import escape
@@ -70,6 +71,8 @@ class Application:
 
     def __post_init__(self) -> None:
         self._moto = DomainDispatcherApplication(create_backend_app)
+        # For each request moto would list the folders of all of its services.
+        self._moto.get_backend_for_host = cache(self._moto.get_backend_for_host)  # type: ignore[method-assign]
         self._s3_writes = threading.Lock()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
