@@ -114,9 +114,9 @@ def test_a_broken_api_is_reported_in_the_coverage_and_loses_nothing(
     assert breaker.active() == [broken] == [Broken(api, status)]
     partial = run_discovery()
     incomplete = partial.coverage.incomplete
-    # While topics are not all known, connectors may lack some.
-    expected = {Status.PARTIAL} if api == "kafka" else set()
-    assert {report.status for report in incomplete} - expected == {TOLD.get(status, Status.FAILED)}
+    # Connectors may read topics that are not known, and Flink's SQL may name clusters that are not.
+    also = {Status.PARTIAL} if api in ("kafka", "cmk") else set()
+    assert {report.status for report in incomplete} | also == {TOLD.get(status, Status.FAILED)} | also
     assert all(report.reason for report in incomplete)
     if api in ONE_SCOPE and status != "half-page":
         assert {report.scope.api for report in incomplete} == SCOPES.get(api, {api})

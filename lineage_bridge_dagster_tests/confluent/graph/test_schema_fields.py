@@ -117,7 +117,7 @@ def test_protobuf_fields_of_the_first_message() -> None:
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF", "SOMETHING_NEW"])
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", "3", '"string"', "message", "message X {", '{"fields": 5}', "[" * 100_000]
+    "text", ["{", "[]", "null", "3", '"string"', "message", "message X {", '{"fields": 5}', "[" * 100_000]
 )
 def test_any_text_gives_a_list_without_error(kind: str, text: str) -> None:
     assert fields_of(schema(text, kind)) == []
