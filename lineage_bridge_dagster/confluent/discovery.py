@@ -234,11 +234,11 @@ def _report_unknown_names(recorder: ScopeRecorder, environments: Sequence[Enviro
     error = next(filter(None, map(recorder.error_of, scopes)), None)
     if error is None:
         return
-    for listing in (listing for each in environments for listing in each.flink):
-        scope = Scope("flink", listing.environment.id, str(listing.region))
-        if recorder.is_complete(scope):
-            reason = f"The clusters that Flink's SQL names are not all known. {redact_text(error.reason)}"
-            _report_partial(recorder, scope, reason)
+    reason = f"The clusters that Flink's SQL names are not all known. {redact_text(error.reason)}"
+    for environment in environments:
+        for listing in environment.flink:
+            if recorder.is_complete(listing.scope):
+                _report_partial(recorder, listing.scope, reason)
 
 
 @contextmanager

@@ -62,6 +62,10 @@ class FlinkListing:
     statements: Sequence[FlinkStatement] = ()
     tables: Sequence[MaterializedTable] = ()
 
+    @property
+    def scope(self) -> Scope:
+        return Scope("flink", self.environment.id, str(self.region))
+
 
 class FlinkFetch:
     """Fills Flink listings: first looks up what their URLs depend on, then lists each region."""
@@ -79,8 +83,7 @@ class FlinkFetch:
 
     def list_region(self, listing: FlinkListing) -> None:
         environment, region = listing.environment, listing.region
-        scope = Scope("flink", environment.id, str(region))
-        label = f"{environment.label} in {region}"
+        scope, label = listing.scope, f"{environment.label} in {region}"
         try:
             organization, endpoint = self._organization_id(), self._endpoint(region)
         except ConfluentError as error:

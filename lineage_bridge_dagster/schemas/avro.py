@@ -116,10 +116,10 @@ class _AvroColumns:
     def _nested(self, node: AvroNode, path: str) -> IcebergType:
         if node.kind == "record":
             return self._record(node, path) if node.fields or not path else types.NoFields()
-        if node.entry and not self._entries:
-            key = self.type(node.entry[0], joined(path, "key"))[0]
+        if not self._entries and (entry := node.entry):
+            key = self.type(entry[0], joined(path, "key"))[0]
             if "map<" not in spelled(key):  # Spark has no maps whose keys contain maps.
-                value, required = self.type(node.entry[1], joined(path, "value"))
+                value, required = self.type(entry[1], joined(path, "value"))
                 return types.mapping(value, key=key, value_required=required)
         part = "element" if node.kind == "array" else "value"
         inner, required = self.type(node.inner[0], joined(path, part))

@@ -110,11 +110,11 @@ class AvroNode:
     @property
     def entry(self) -> tuple[AvroNode, AvroNode] | None:
         """Key and value, if it is the array that Connect's `AvroData` makes of a map without text keys."""
-        record = self.inner[0].resolved if self.kind == "array" else self
-        is_entry = record.name == _MAP_ENTRY or (
-            record.kind == "record" and record.schema.get("connect.internal.type") == "MapEntry"
-        )
-        fields = {each.name: each.type for each in record.fields} if is_entry and record is not self else {}
+        if self.kind != "array" or (record := self.inner[0].resolved).kind != "record":
+            return None
+        if record.name != _MAP_ENTRY and record.schema.get("connect.internal.type") != "MapEntry":
+            return None
+        fields = {each.name: each.type for each in record.fields}
         return (fields["key"], fields["value"]) if fields.keys() == {"key", "value"} else None
 
     @property

@@ -209,15 +209,14 @@ class _NodeReader:
             for kind in kinds:
                 yield "", _OF_TYPE[kind], self._gatherer.narrowed(value, None, _OF_TYPE[kind].value)
             return
-        titles = Counter(each.title.lower() for each in choice.alternatives)
+        titles = Counter(each.title.lower() for each in choice.alternatives if self._titled)
         own = _types_of_parts(value)
         for each in choice.alternatives:
             if each.value.is_null or not agree(own, each.value.types):
                 continue
             # A title that several have tells none of them from the others.
-            is_shared = titles[each.title.lower()] > 1
-            combined = self._gatherer.narrowed(value, choice, each.value)
-            yield each.title if self._titled and not is_shared else "", each, combined
+            title = each.title if titles[each.title.lower()] == 1 else ""
+            yield title, each, self._gatherer.narrowed(value, choice, each.value)
 
 
 def _deciding(value: Value) -> Choice | None:

@@ -31,7 +31,7 @@ class ApiRecord(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _absent_when_null(cls, value: Any) -> Any:
+    def _absent_when_empty(cls, value: Any) -> Any:
         found = _without_nulls(value)
         return {key: item for key, item in found.items() if item != ""} if isinstance(found, dict) else found
 

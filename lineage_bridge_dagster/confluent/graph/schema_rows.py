@@ -141,8 +141,8 @@ class _AvroRow:
             case "map":
                 return SqlType("MAP", (("KEY", SCALAR), ("VALUE", self._type(node.inner[0]))))
             case "array":
-                if node.entry:
-                    key, value = map(self._type, node.entry)
+                if entry := node.entry:
+                    key, value = map(self._type, entry)
                     return SqlType("MAP", (("KEY", key), ("VALUE", value)))
                 return array_of(self._type(node.inner[0]))
         return None

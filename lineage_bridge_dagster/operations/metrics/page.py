@@ -37,7 +37,7 @@ def page(reading: InstanceReading, max_topics: int = MAX_TOPICS) -> Iterator[Met
             _lineage(samples, component, totals)
         if totals.last_load >= removed:
             _loads(samples, component, totals, max_topics)
-        if max(totals.last, totals.last_load) >= removed:
+        if totals.last_report >= removed:
             _requests(samples, component, "run", totals.requests, totals.retries)
     for sensor in reading.sensors:
         _sensor(samples, sensor, reading.totals.began)

@@ -231,8 +231,7 @@ def _existing(known: _Automations, totals: RunTotals, now: float) -> Iterator[_A
     reported: dict[str, float] = {}
     for each, cursor in known:
         runs = totals.components.get(component_of(each.name, _base(each.name, _AUTOMATIONS) or ""))
-        times = (runs.last, runs.last_load) if runs else ()
-        reported[each.location] = max((reported.get(each.location, 0.0), *times))
+        reported[each.location] = max(reported.get(each.location, 0.0), runs.last_report if runs else 0.0)
         if cursor and cursor.automations:
             newest[each.location] = max(
                 cursor, newest.get(each.location, cursor), key=lambda found: found.totals.at

@@ -104,6 +104,10 @@ class ComponentTotals(BaseModel):
         """Of the last load of topics."""
         return max((topic.at for topic in self.topics.values()), default=0.0)
 
+    @property
+    def last_report(self) -> float:
+        return max(self.last, self.last_load)
+
     def add(self, at: float, report: RunReport) -> None:
         """Add a report of a Unix time."""
         for api, by_status in report.requests.items():
