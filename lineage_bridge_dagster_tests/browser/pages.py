@@ -59,8 +59,10 @@ class DagsterPages:
         """Open the catalog's list of the assets in a selection."""
         self.page.goto(f"{self.url}/assets?asset-selection={quote(selection, safe='')}")
 
-    def open_sensor(self, sensor: str) -> None:
-        self.page.goto(f"{self.url}/locations/lineage_bridge_dagster/sensors/{sensor}")
+    def open_sensor(self, sensor: str, **ticks: str) -> None:
+        """Open the page of a sensor; `status="success"` lists only the ticks that requested a run."""
+        query = "&".join(f"{name}={value}" for name, value in ticks.items())
+        self.page.goto(f"{self.url}/locations/lineage_bridge_dagster/sensors/{sensor}?{query}")
 
     def node(self, label: str | None = None) -> Locator:
         """Locate the graph's nodes, including groups, by their label; nodes out of view do not exist."""

@@ -79,7 +79,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeConfluent:
 
     def subject(request: httpx.Request) -> httpx.Response:
         name = request.url.params["subjectPrefix"]
-        schema = {"subject": name, "version": 1, "id": 1, "schema": "", "schemaType": "PROTOBUF"}
+        schema = {
+            "subject": name,
+            "version": 1,
+            "id": 1,
+            "schema": 'syntax = "proto3";',
+            "schemaType": "PROTOBUF",
+        }
         return httpx.Response(200, json=[schema])
 
     fake.routes[f"{HOST}/schemas"] = subject
