@@ -188,6 +188,7 @@ HDFS = Rule(
 )
 
 # Document, key-value, wide-column and graph stores.
+AEROSPIKE = Rule("Aerospike", "aerospike://{host}:{port}/{namespace}.{set}", "3000")
 ARANGODB = Rule("ArangoDB", "arangodb://{host}:{port}/{database}.{collection}", "8529")
 CASSANDRA = Rule("Apache Cassandra, ScyllaDB", "cassandra://{host}:{port} + {keyspace}.{table}", "9042")
 #: The endpoint's port is always 443 and not part of the name.
@@ -215,6 +216,8 @@ ELASTICSEARCH = Rule("Elasticsearch", "elasticsearch://{host}:{port}/{index}", "
 MILVUS = Rule("Milvus", "milvus://{host}:{port}/[{database}.]{collection}", "19530")
 OPENSEARCH = Rule("OpenSearch", "opensearch://{host}:{port}/{index}", "9200")
 PINECONE = Rule("Pinecone", "pinecone://{project}/{index}")
+#: By an HTTP server, or by ZooKeeper, which leads to the cluster.
+SOLR = Rule("Apache Solr", "solr://{host}:{port}/{collection}", "8983")
 WEAVIATE = Rule("Weaviate", "weaviate://{host}:{port}/{collection}", "8080")
 
 # Logs, metrics and time series.
@@ -268,6 +271,7 @@ TIBCO = Rule("TIBCO EMS", "tibco://{host}:{port}/{destination}", "7222")
 
 # Applications and functions.
 CLOUD_FUNCTIONS = Rule("Google Cloud Functions", "gcf://{project}/{function}")
+ZEEBE = Rule("Camunda Zeebe", "zeebe://{host}:{port}[/{job}]", "26500")
 LAMBDA = Rule("AWS Lambda", "lambda://{region}/{function}")
 SALESFORCE = Rule("Salesforce", "salesforce://{host}/{object}")
 SERVICENOW = Rule("ServiceNow", "servicenow://{host}/{table}")

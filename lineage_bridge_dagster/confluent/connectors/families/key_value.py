@@ -1,4 +1,4 @@
-"""Key-value stores: Redis and services with its protocol, and Amazon DynamoDB.
+"""Key-value stores: Redis and services with its protocol, Amazon DynamoDB and Aerospike.
 
 Redis' connectors are those of Redis, Confluent, Lenses and of the community.
 """
@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, table_name
+from lineage_bridge_dagster.confluent.connectors.families.common import (
+    keyed,
+    named_by_topic,
+    per_topic,
+    table_name,
+)
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
@@ -132,3 +137,17 @@ def dynamodb_sink(context: SinkContext, topic: str) -> str:
         config.get("aws.dynamodb.endpoint"), config.get("aws.dynamodb.region"), config.get("kafka.region")
     )
     return naming.DYNAMODB(region=region, table=table_name(config, topic))
+
+
+# A set named by the topic, at the first seed.
+sink_family("aerospike", "com.github.jcustenborder.kafka.connect.aerospike.AerospikeSinkConnector")(
+    named_by_topic(
+        keyed(
+            naming.AEROSPIKE,
+            host="hosts",
+            default_port="hosts.default.port",
+            namespace="namespace",
+            set="= ${topic}",
+        )
+    )
+)

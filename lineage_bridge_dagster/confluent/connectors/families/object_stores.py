@@ -13,7 +13,12 @@ from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.common import (
+    KeyedDataset,
+    keyed,
+    named_by_topic,
+    topic_of,
+)
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -130,6 +135,10 @@ sink_family("dataproc", "DataprocSink", "io.confluent.connect.gcp.dataproc.Datap
     writer(_DATAPROC)
 )
 
+# IBM Cloud Object Storage speaks the protocol of S3; objects are at `{topic}/{partition}/...`.
+sink_family("ibm-cos", "com.ibm.eventstreams.connect.cossink.COSSinkConnector")(
+    named_by_topic(keyed(s3_object, bucket="cos.bucket.name", path="= ${topic}"))
+)
 
 _TOPIC = re.compile(r"\{\{\s*topic\s*\}\}")
 _VARIABLE = re.compile(r"\{\{|\$\{")

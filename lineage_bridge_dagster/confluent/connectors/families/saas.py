@@ -1,4 +1,4 @@
-"""Applications: Salesforce, ServiceNow, Zendesk, Jira, GitHub and Marketo."""
+"""Applications: Salesforce, ServiceNow, Zendesk, Jira, GitHub, Marketo and Camunda."""
 
 from __future__ import annotations
 
@@ -155,6 +155,19 @@ def _github(context: SourceContext) -> Iterator[WrittenTopic]:
             yield WrittenTopic(topic, f"https://{host}/{repository}/{name}" if host else "")
 
 
+_ZEEBE = keyed(
+    naming.ZEEBE, "zeebe.client.", host="broker.gateway-address | broker.contactPoint", job="= ${topic}"
+)
+
+
+@source_family("zeebe", "io.zeebe.kafka.connect.ZeebeSourceConnector")
+def _zeebe(context: SourceContext) -> Iterator[WrittenTopic]:
+    """Jobs of some types, each in a topic that its model of the process names."""
+    context.warnings.append("its topics are named in the headers of the processes' tasks, and not known")
+    for name in context.config.items("job.types", default="kafka"):
+        yield WrittenTopic("", _ZEEBE(context.config, name))
+
+
 def _pattern(config: Config, default: str, name: str) -> str:
     pattern = config.get("topic.name.pattern", default=default)
     return pattern.replace("${entityName}", name).replace("${resourceName}", name)
@@ -177,3 +190,4 @@ source_family("marketo", "MarketoSource", "io.confluent.connect.marketo.MarketoS
 sink_family("servicenow", "ServiceNowSink", "io.confluent.connect.servicenow.ServiceNowSinkConnector")(
     per_topic(_SERVICENOW)
 )
+sink_family("zeebe", "io.zeebe.kafka.connect.ZeebeSinkConnector")(per_topic(_ZEEBE))

@@ -155,3 +155,17 @@ sink_family("weaviate", "io.weaviate.connector.WeaviateSinkConnector")(
         keyed(naming.WEAVIATE, host="weaviate.connection.url", collection="collection.mapping = ${topic}")
     )
 )
+# A collection named by the topic, at a server or at the first host of the ZooKeeper quorum.
+sink_family(
+    "solr",
+    *(f"com.github.jcustenborder.kafka.connect.solr.{kind}SolrSinkConnector" for kind in ("Http", "Cloud")),
+)(
+    named_by_topic(
+        keyed(
+            naming.SOLR,
+            host="solr.url | solr.zookeeper.hosts",
+            default_port="= 2181",
+            collection="= ${topic}",
+        )
+    )
+)
