@@ -83,7 +83,7 @@ def _pubsub(config: Config) -> list[str]:
     return [topic or naming.PUBSUB_SUBSCRIPTION(project=project, subscription=subscription)]
 
 
-def _event_hub(namespace: str, domain: str, hub: str) -> str:
+def event_hub(namespace: str, domain: str, hub: str) -> str:
     return naming.EVENT_HUBS(host=f"{namespace}.{domain}" if namespace else "", hub=hub)
 
 
@@ -127,7 +127,7 @@ source_family(
 )(
     topic_of(
         keyed(
-            _event_hub,
+            event_hub,
             "azure.eventhubs.",
             namespace="namespace",
             domain="domain = servicebus.windows.net",
@@ -242,7 +242,7 @@ def _subscription(project: str, path: str) -> str:
     return naming.PUBSUB_SUBSCRIPTION(project=project, subscription=path.rpartition("/")[2])
 
 
-def _service_bus_entity(connection: str, entity: str) -> str:
+def service_bus_entity(connection: str, entity: str) -> str:
     endpoint = _ENDPOINT.search(connection)
     return naming.SERVICE_BUS(host=endpoint[1] if endpoint else "", entity=entity)
 
@@ -250,7 +250,7 @@ def _service_bus_entity(connection: str, entity: str) -> str:
 _LENSES_JMS = keyed(naming.JMS, "connect.jms.", host="url", destination="= ${topic}")
 _LENSES_MQTT = keyed(mqtt_topic, "connect.mqtt.", address="hosts", topic="= ${topic}")
 _LENSES_SERVICE_BUS = keyed(
-    _service_bus_entity, "connect.servicebus.", connection="connection.string", entity="= ${topic}"
+    service_bus_entity, "connect.servicebus.", connection="connection.string", entity="= ${topic}"
 )
 _LENSES_PUBSUB = keyed(_subscription, "connect.pubsub.", project="gcp.project.id", path="= ${topic}")
 _LENSES_EVENT_HUBS = keyed(
