@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Self
 
 from lineage_bridge_dagster.collector.marks import checked
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.json_text import json_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Manifest:
         """
         try:
             raw = path.read_bytes()
-            content = json.loads(raw)
+            content = json_value(raw)
             marks = content["high_water_mark"]
             start, end = (checked(marks[name], f"{name} in {path}") for name in ("start", "end"))
             return cls(path, hashlib.sha256(raw).hexdigest(), start, end, content)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.json_text import json_of
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr, Table
@@ -89,12 +89,11 @@ def _decoded(original: str, expanded: str, table: GlueTable) -> View:
 
 def _presto(encoded: str, table: GlueTable) -> View:
     try:
-        text = base64.b64decode(re.sub(r"\s", "", encoded), validate=True)
-        document = json.loads(text)
-    except (binascii.Error, ValueError):
-        document = None
-    sql = document.get("originalSql") if isinstance(document, Mapping) else None
-    if not isinstance(document, Mapping) or not isinstance(sql, str):
+        document = json_of(base64.b64decode(re.sub(r"\s", "", encoded), validate=True), dict) or {}
+    except binascii.Error:
+        document = {}
+    sql = document.get("originalSql")
+    if not isinstance(sql, str):
         return View("athena", "", None, problem="Its text is not Base64 of a view's JSON document")
     schema = document.get("schema")
     return _parsed("athena", "", sql, schema if isinstance(schema, str) and schema else table.database)

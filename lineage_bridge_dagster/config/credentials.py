@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.json_text import json_of
 
 Plane = Literal["confluent_cloud", "kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
 
@@ -83,11 +83,8 @@ def read_credentials(variables: Mapping[str, str]) -> dict[str, object]:
 
 def _by_cluster(text: str) -> dict[str, dict[str, str]] | None:
     """The Kafka keys in a JSON object, by slot; None if it is malformed."""
-    try:
-        document = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict):
+    document = json_of(text or "{}", dict)
+    if document is None:
         return None
     found = {}
     for cluster, pair in document.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from lineage_bridge_dagster.config.prefix import PREFIX
 from lineage_bridge_dagster.config.secret_logs import hide_secrets_in_logs
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.json_text import json_of
 
 #: Seconds for which variables are cached, so that a sensor tick every few seconds is cheap.
 _CACHE_SECONDS = 300.0
@@ -71,11 +71,7 @@ def read_secrets(names: Sequence[str], region: str | None, profile: str | None) 
                 f"The secret {name!r} could not be read from AWS Secrets Manager: {error}",
                 hint="Check its name and region, and grant secretsmanager:GetSecretValue on it.",
             ) from error
-        try:
-            content = json.loads(text)
-        except ValueError:
-            content = None
-        if isinstance(content, dict):
+        if (content := json_of(text, dict)) is not None:
             # Only this project's variables: a shared secret must not set AWS_PROFILE or the like here.
             found.update({key: str(value) for key, value in content.items() if key.startswith(PREFIX)})
         elif name.startswith(PREFIX):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema, SchemaRegistryClient
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 
 
@@ -101,8 +100,8 @@ def _in_context_of(parent: str, subject: str) -> str:
 def _is_avro(text: str) -> bool:
     """Whether a text can be an Avro schema; Spark parses it in full."""
     try:
-        parsed = json.loads(text)
-    except (ValueError, RecursionError):
+        parsed = json_value(text)
+    except ValueError:
         return False
     kind = parsed.get("type") if isinstance(parsed, dict) else parsed
     return isinstance(kind, str | list | dict)

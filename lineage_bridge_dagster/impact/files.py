@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from lineage_bridge_dagster.confluent.given_documents import settings_of
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -23,6 +20,7 @@ from lineage_bridge_dagster.impact.change import (
 from lineage_bridge_dagster.impact.report import ImpactGap
 from lineage_bridge_dagster.impact.terraform import HOW_TO_WRITE_A_PLAN, terraform_plan
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef, World
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.files import read_json, read_text
 from lineage_bridge_dagster.lineage.json_record import JsonRecord
 from lineage_bridge_dagster.schemas.schemas import AVRO, JSON, PROTOBUF, RegisteredSchema, SubjectSchemas
@@ -152,10 +150,7 @@ def schema_of(path: Path) -> tuple[str, str]:
         ConfigurationError: It cannot be read, or its name tells no type.
     """
     text = read_text(path)
-    document: Any = None
-    with contextlib.suppress(ValueError, RecursionError):
-        document = json.loads(text)
-    if isinstance(document, Mapping):
+    if document := json_of(text, dict):
         if isinstance(document.get("schema"), str) and {"id", "version"} & document.keys():
             return document["schema"], str(document.get("schemaType") or AVRO)
         if path.suffix.lower() == ".json" and document.get("type") in ("record", "enum", "fixed"):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.json_text import json_value
 
 
 def write_atomically(path: str | os.PathLike[str], chunks: Iterable[str]) -> int:
@@ -86,16 +87,13 @@ def parse_json(text: str, name: str, hint: str) -> Any:
         ConfigurationError: It is not JSON; the message says where.
     """
     try:
-        return json.loads(text)
+        return json_value(text)
     except json.JSONDecodeError as error:
         raise ConfigurationError(
             f"{name}, line {error.lineno}, column {error.colno}: invalid JSON: {error.msg}.", hint=hint
         ) from error
-    except (ValueError, RecursionError) as error:
-        what = (
-            "is nested too deeply" if isinstance(error, RecursionError) else "has a number that is too long"
-        )
-        raise ConfigurationError(f"{name} {what}.", hint=hint) from error
+    except ValueError as error:
+        raise ConfigurationError(f"{name} {error}.", hint=hint) from error
 
 
 def read_text(path: Path, hint: str = "Give a file that exists and that you may read.") -> str:

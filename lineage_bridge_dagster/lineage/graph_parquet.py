@@ -5,7 +5,6 @@ The columns are the fields of `lineage_graph.json`, with `attributes` and `tags`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.equal_values import EqualValues
 from lineage_bridge_dagster.lineage.garbage import no_garbage_collection
@@ -82,7 +82,7 @@ def _entries(
 
     @lru_cache(maxsize=_JSON_TEXTS)
     def parsed(text: str) -> Any:
-        value = json.loads(text)
+        value = json_value(text)
         return equal.attributes(value) if type(value) is dict else equal.value(value)
 
     first = 0
@@ -215,7 +215,7 @@ def _parsed(
             continue
         try:
             yield parse(text) if text else None
-        except (json.JSONDecodeError, RecursionError) as error:
+        except ValueError as error:
             raise ConfigurationError(
                 f"{location}[{i}].{column} is not valid JSON: {error}", hint=_HINT
             ) from error

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, DocumentOptions, LineageDocument
 from lineage_bridge_dagster.lineage.hops import hop_kind
 from lineage_bridge_dagster.lineage.model import NodeType
@@ -95,13 +96,8 @@ def _document_hops(document: LineageDocument) -> list[_Hop]:
 
 
 def _parse_chain(text: str) -> list[_Hop] | None:
-    try:
-        hops = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(hops, list) or not all(isinstance(hop, dict) for hop in hops):
-        return None
-    return hops
+    hops = json_of(text, list)
+    return None if hops is None or not all(isinstance(hop, dict) for hop in hops) else hops
 
 
 def _block_hops(block: str) -> list[_Hop]:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN, PREFIX
 from lineage_bridge_dagster.lineage.hops import hop_kind
 from lineage_bridge_dagster.lineage.sql_policy import shown_description, shown_parameters
@@ -67,7 +68,7 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[str]:
 def _parse(chain: str | None) -> list[Mapping[str, object]]:
     """The hops of a chain; none if it is not a chain of ours."""
     try:
-        hops = json.loads(chain or "[]")
+        hops = json_value(chain or "[]")
         return hops if all(set(_SHOWN[:3]) <= set(hop) for hop in hops) else []
     except (ValueError, TypeError):
         return []

@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.description import with_sql_notes
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
@@ -245,11 +246,8 @@ def _chain(text: Any, mode: str) -> Any:
     """The JSON of a chain, with its SQL as the mode shows it; the same text if that changes nothing."""
     if not isinstance(text, str):
         return text
-    try:
-        hops = json.loads(text)
-    except ValueError:
-        hops = None
-    if not isinstance(hops, list) or not all(isinstance(hop, Mapping) for hop in hops):
+    hops = json_of(text, list)
+    if hops is None or not all(isinstance(hop, Mapping) for hop in hops):
         # Someone has edited it, so the SQL in it cannot be located.
         return redact_text(text) if _shows_text(mode) else MASK
     changed = [

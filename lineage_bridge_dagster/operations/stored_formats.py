@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from lineage_bridge_dagster.formats import (
     NewerFormatError,
     StoredFormat,
 )
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.operations.metrics.reading import TOTALS_KEY
 from lineage_bridge_dagster.text import first_line
 
@@ -94,7 +94,7 @@ def stored_cursors(instance: DagsterInstance) -> Iterator[Stored]:
         if not state.name.endswith("lineage_sensor") or not state.cursor:
             continue
         try:
-            found = CURSOR.check(json.loads(state.cursor).get(CURSOR.key), state.name)
+            found = CURSOR.check(json_value(state.cursor).get(CURSOR.key), state.name)
         except (LineageBridgeError, ValueError, AttributeError):
             yield Stored(f"cursor of {state.name}", "starts over: what was pushed is read again")
         else:
@@ -108,7 +108,7 @@ def stored_totals(instance: DagsterInstance) -> Iterator[Stored]:
         return
     where = "totals of the metrics"
     try:
-        found = METRICS.check(json.loads(text).get(METRICS.key), METRICS.place)
+        found = METRICS.check(json_value(text).get(METRICS.key), METRICS.place)
     except LineageBridgeError as error:
         yield Stored(where, error.reason, is_usable=False)
     except (ValueError, AttributeError):
@@ -151,7 +151,7 @@ def _format(storage: Any, key: str, version: str, kind: StoredFormat) -> int:
         path = Path(folder) / "state"
         try:
             storage.download_state_to_path(key, version, path)
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = json_value(path.read_text(encoding="utf-8"))
             return kind.check(document.get(kind.key), f"{key}, version {version}")
         except LineageBridgeError:
             raise

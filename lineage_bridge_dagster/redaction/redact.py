@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.redaction.keys import is_secret_key
 from lineage_bridge_dagster.redaction.sql_literals import redact_sql
 from lineage_bridge_dagster.redaction.texts import redact_text
@@ -77,8 +78,8 @@ def redact_schema(text: str) -> str:
     A text that is not JSON is read as Protobuf.
     """
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = json_value(text)
+    except ValueError:
         return _PROTOBUF.sub(_redacted_text, text)
     try:
         return _COMPACT.encode(_redacted(document, ""))

@@ -9,12 +9,13 @@ placeholder, in the form of its column's type.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from enum import StrEnum
 
 from pyiceberg.types import StructType
+
+from lineage_bridge_dagster.json_text import json_value
 
 BEFORE, AFTER, OP = "before", "after", "op"
 #: Fields of a flattened record: whether its row was deleted, which becomes no column, and the operation.
@@ -81,8 +82,8 @@ def placeholder(text: str) -> bytes:
 def is_debeziums(text: str) -> bool:
     """Whether a schema has the name that Debezium gives the schema of a table's rows, flattened or not."""
     try:
-        schema = json.loads(text)
-    except (ValueError, RecursionError):
+        schema = json_value(text)
+    except ValueError:
         found = _FIRST_MESSAGE.search(text)
         return bool(found and _ROW.search(found[1]))
     names = (

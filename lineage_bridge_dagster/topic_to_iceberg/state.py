@@ -9,6 +9,7 @@ from typing import Self
 
 from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.formats import LOADED_TOPICS
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.topic_to_iceberg.instance import TopicCluster
 
 
@@ -37,7 +38,7 @@ class LoadState:
             NewerFormatError: a newer version of this project stored it.
         """
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = json_value(path.read_text(encoding="utf-8"))
             LOADED_TOPICS.check(document.get(LOADED_TOPICS.key), "The state of TopicToIcebergComponent")
             return cls(
                 TopicCluster(str(document["environment"]), str(document["cluster"])),

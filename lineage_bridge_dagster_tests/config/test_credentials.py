@@ -84,6 +84,7 @@ def test_variable_of_one_cluster_precedes_the_variable_of_many() -> None:
     [
         "lkc-abc123:top-secret",
         '["top-secret"]',
+        '["top-secret",' + "[" * 9999,
         '{"lkc-abc123": "top-secret"}',
         '{"lkc-abc123": {"api_key": "K"}}',
         '{"lkc-abc123": {"api_key": "K", "api_secret": ""}}',

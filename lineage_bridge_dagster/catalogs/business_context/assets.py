@@ -7,7 +7,6 @@ taken for the table only if what Glue says of them names it.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import threading
@@ -29,6 +28,7 @@ from lineage_bridge_dagster.catalogs.errors import (
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.client import sent_once
 from lineage_bridge_dagster.config.aws_partitions import glue_arn
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.text import first_few
 
@@ -355,11 +355,7 @@ def _explained(error: CallError, operation: str, region: str) -> CallError:
 def _facts(forms: Forms) -> Iterator[tuple[str, str]]:
     """The text members of all forms, by name in lower case."""
     for form in forms.values():
-        try:
-            content = json.loads(form.get("Content") or "{}")
-        except ValueError:
-            continue
-        for name, value in content.items() if isinstance(content, dict) else ():
+        for name, value in (json_of(form.get("Content"), dict) or {}).items():
             if isinstance(value, str) and value:
                 yield name.lower(), value
 

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.columns import ColumnFlow, ColumnIndex
 from lineage_bridge_dagster.lineage.documents import (
     KEY_CLUSTER_ID,
@@ -149,11 +150,7 @@ def origins(graph: Graph, columns: ColumnIndex, flows: Iterable[ColumnFlow]) -> 
 
 
 def _members(content: str) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return json_of(content, dict) or {}
 
 
 def _text(value: Any) -> str:

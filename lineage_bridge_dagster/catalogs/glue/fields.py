@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from botocore.loaders import create_loader
 from botocore.model import ListShape, MapShape, OperationModel, Shape, StructureShape
+
+from lineage_bridge_dagster.json_text import json_of
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
@@ -67,12 +68,10 @@ def _add_unknown_fields(
 ) -> None:
     if response_dict.get("status_code", 0) >= 300:
         return
-    try:
-        body = json.loads(response_dict["body"])
-    except (ValueError, KeyError):
-        return  # botocore's parser raises for it
+    # What is not JSON, botocore's parser refuses.
+    body = json_of(response_dict.get("body"), dict)
     output = operation_model.output_shape
-    if not isinstance(body, dict) or not isinstance(output, StructureShape):
+    if body is None or not isinstance(output, StructureShape):
         return
     shape = operation_model.service_model.shape_for("Table")
     tables = body.get("TableList") if "TableList" in output.members else [body.get("Table")]

@@ -13,7 +13,6 @@ called and no data file is opened. PyIceberg's `TableMetadata` and `FileIO` are 
 from __future__ import annotations
 
 import gzip
-import json
 import math
 import threading
 import zlib
@@ -38,6 +37,7 @@ from lineage_bridge_dagster.catalogs.iceberg.topic_progress import (
     progress,
 )
 from lineage_bridge_dagster.errors import LineageBridgeError
+from lineage_bridge_dagster.json_text import json_value
 
 #: Commits less than this apart are one: a writer that catches up makes many at once.
 BURST_MS = 60_000
@@ -278,7 +278,7 @@ class SnapshotReader:
         try:
             # By its first bytes: writers name a compressed file `*.gz.metadata.json` or `*.metadata.json.gz`.
             text = gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body
-            document = json.loads(text)
+            document = json_value(text)
         except (OSError, EOFError, ValueError, zlib.error) as error:
             raise _malformed(f"it is not JSON: {error}", location) from error
         try:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage_bridge_dagster.json_text import json_value
+
 #: Key of a snapshot's summary: a JSON object, partition -> offset after the last one whose record is a row.
 #: The embedded Tableflow writes it. What other writers keep are not offsets of the topic: Iceberg's Kafka
 #: Connect sink has those of its control topic in `kafka.connect.offsets.*`; Confluent documents none.
@@ -143,6 +145,6 @@ def summary_of(offsets: Mapping[int, int]) -> str:
 
 def _offsets(text: object) -> dict[int, int] | None:
     try:
-        return {int(partition): int(offset) for partition, offset in json.loads(str(text)).items()}
+        return {int(partition): int(offset) for partition, offset in json_value(str(text)).items()}
     except (AttributeError, TypeError, ValueError):
         return None

@@ -17,6 +17,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
     Unauthorized,
     Unreachable,
 )
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.redaction.redact import redact_text
 
 _MAX_DETAIL = 300
@@ -91,20 +92,13 @@ def detail_of(response: httpx.Response, credential: Credential | None) -> str:
     Three shapes: `{"errors": [{"detail"}]}` of the control plane, `{"error": {"message"}}` of Connect,
     `{"error_code", "message"}` of Kafka REST, Schema Registry and ksqlDB.
     """
-    try:
-        body = response.json()
-    except (ValueError, RecursionError):
-        return ""
-    text = ""
-    if isinstance(body, dict):
-        errors = body.get("errors")
-        error = body.get("error")
-        if isinstance(errors, list) and errors and isinstance(errors[0], dict):
-            text = str(errors[0].get("detail") or errors[0].get("title") or "")
-        elif isinstance(error, dict):
-            text = str(error.get("message") or "")
-        else:
+    match json_of(response.content, dict):
+        case {"errors": [{**first}, *_]}:
+            text = str(first.get("detail") or first.get("title") or "")
+        case {"error": {**body}} | {**body}:
             text = str(body.get("message") or "")
+        case _:
+            text = ""
     text = " ".join(text.split())
     # Mask before truncating: a secret cut in half would not be recognized.
     if credential is not None and (secret := credential.secret.get_secret_value()):

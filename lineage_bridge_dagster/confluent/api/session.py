@@ -39,6 +39,7 @@ from lineage_bridge_dagster.confluent.api.errors import (
 from lineage_bridge_dagster.confluent.api.http_errors import error_of_response, error_of_transport
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
+from lineage_bridge_dagster.json_text import json_value
 
 TOO_MANY_REQUESTS = 429
 
@@ -279,8 +280,8 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         except _Transient as last:
             raise last.error from last.error.__cause__
         try:
-            found = response.json()
-        except (ValueError, RecursionError) as error:
+            found = json_value(response.content)
+        except ValueError as error:
             content_type = response.headers.get("Content-Type", "content without a type")
             server = f"a {PLANE_NAMES[access.plane]}" if access.self_managed else "Confluent"
             raise MalformedResponse(

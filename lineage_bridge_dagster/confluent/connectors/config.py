@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+
+from lineage_bridge_dagster.json_text import json_of
 
 #: Stands for a value that only the Connect worker knows. It is in no name that a configuration can hold, so
 #: that a topic or dataset with it is recognized as unknown, wherever in the name the value would be.
@@ -78,12 +79,8 @@ class Config:
 
     def json_object(self, key: str, warnings: list[str]) -> dict[str, str]:
         """The texts of a JSON object by name; empty, with a warning, for anything else."""
-        text = self.get(key)
-        try:
-            found = json.loads(text) if text else {}
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+        found = json_of(self.get(key) or "{}", dict)
+        if found is None:
             warnings.append(f"{key} is not a JSON object and is ignored")
             return {}
         return {name: value for name, value in found.items() if isinstance(value, str)}

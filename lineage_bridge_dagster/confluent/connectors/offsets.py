@@ -17,7 +17,6 @@ stream), or nothing.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -39,6 +38,7 @@ from lineage_bridge_dagster.confluent.connectors.record import (
 )
 from lineage_bridge_dagster.confluent.connectors.resolve import resolve
 from lineage_bridge_dagster.confluent.connectors.transforms import routing_of
+from lineage_bridge_dagster.json_text import json_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +162,7 @@ _SNAPSHOT = "incremental_snapshot_collections"
 
 def _debezium_names(offsets: Iterable[ConnectorOffset]) -> Iterator[str]:
     for offset in offsets:
-        try:
-            listed = json.loads(offset.offset.get(_SNAPSHOT) or "[]")
-        except (ValueError, TypeError, RecursionError):
-            continue
-        entries = listed if isinstance(listed, list) else []
+        entries = json_of(offset.offset.get(_SNAPSHOT), list) or []
         yield from texts(entry.get(f"{_SNAPSHOT}_id") for entry in entries if isinstance(entry, dict))
 
 

@@ -12,7 +12,6 @@ words of `type_mapping`. A type that depends on another schema's text is left ou
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
 from lineage_bridge_dagster.confluent.graph import protobuf_text
 from lineage_bridge_dagster.confluent.graph.json_fields import json_fields, json_type, nested
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.schemas.avro_tree import PRIMITIVE_KINDS, TOO_DEEP, AvroNode, avro_tree
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def message_of(schema: Schema) -> protobuf_text.Message | None:
 def document_of(text: str) -> Any:
     """Parse a JSON Schema, of which several facts are read in turn; None if it is not JSON."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return json_value(text)
+    except ValueError:
         return None
 
 

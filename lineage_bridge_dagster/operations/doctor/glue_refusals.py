@@ -16,6 +16,7 @@ from lineage_bridge_dagster.catalogs.glue.invalid_requests import (
     invalid_request_hint,
     shown_message,
 )
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 from lineage_bridge_dagster.operations.doctor.aws_places import RUN_DISCOVERY
 from lineage_bridge_dagster.operations.doctor.context import Context
@@ -146,11 +147,7 @@ def _refused(event: Mapping[str, Any], table: str, code: str, count: int, tried:
 
 
 def _event(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    try:
-        event = json.loads(raw.get("CloudTrailEvent") or "{}")
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
+    return json_of(raw.get("CloudTrailEvent"), dict) or {}
 
 
 def _table_of(event: Mapping[str, Any]) -> str:

@@ -7,7 +7,6 @@ may store it late.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -22,6 +21,7 @@ from lineage_bridge_dagster.assets.run_reports import (
     TopicReport,
 )
 from lineage_bridge_dagster.formats import METRICS
+from lineage_bridge_dagster.json_text import json_of
 
 #: Seconds after which everything is stored that a process has to tell of a time.
 SETTLING = 120.0
@@ -180,11 +180,8 @@ class RunTotals(BaseModel):
         Raises:
             NewerFormatError: a newer version of this project stored it.
         """
-        try:
-            found = json.loads(text or "{}")
-        except ValueError:
-            return None
-        if not isinstance(found, dict) or not found:
+        found = json_of(text, dict)
+        if not found:
             return None
         METRICS.check(found.get(METRICS.key), METRICS.place)
         try:

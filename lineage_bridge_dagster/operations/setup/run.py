@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.lineage.files import write_atomically
 from lineage_bridge_dagster.operations.setup.aws import Aws, SetupError
 from lineage_bridge_dagster.operations.setup.plan import (
@@ -66,7 +67,7 @@ class Record:
 
     def _read(self) -> None:
         try:
-            data = json.loads(self._path.read_text(encoding="utf-8"))
+            data = json_value(self._path.read_text(encoding="utf-8"))
             place = data["place"]
             changes = [Change(entry["title"], action_from_json(entry["undo"])) for entry in data["changes"]]
         except (OSError, ValueError, KeyError, TypeError) as error:

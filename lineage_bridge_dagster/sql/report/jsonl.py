@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.sql.columns.derivation import Open, Schemas, TextColumns, derive_columns
 from lineage_bridge_dagster.sql.columns.statement import ColumnLineage, Writer
 from lineage_bridge_dagster.sql.flink.names import known_part, resolved_lineage
@@ -116,13 +117,11 @@ def read_lines(raw: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            value = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            value = json_value(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError:
             yield {"id": None, "unreadable": f"line {number} is not UTF-8"}
-        except (ValueError, RecursionError) as error:
-            reason = (
-                error.msg if isinstance(error, json.JSONDecodeError) else "too large or nested too deeply"
-            )
+        except ValueError as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else f"it {error}"
             yield {"id": None, "unreadable": f"line {number} is not JSON: {reason}"}
         else:
             if isinstance(value, dict):

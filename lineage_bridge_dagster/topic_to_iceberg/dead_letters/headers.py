@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.topic_to_iceberg.dead_letters.letter import (
     UNDECODABLE_KEY,
     UNDECODABLE_VALUE,
@@ -217,13 +218,9 @@ def _is_replay(name: str, value: bytes | None) -> bool:
 
 
 def _parse_replay(value: bytes | None) -> ReplayMark | None:
-    try:
-        parsed = json.loads(value or b"")
-    except ValueError:
-        return None
-    match parsed:
-        case {"count": int(count), "offset": int(offset)}:
-            return ReplayMark(count, offset, str(parsed.get("topic_id", "")), str(parsed.get("letter", "")))
+    match json_of(value, dict):
+        case {"count": int(count), "offset": int(offset), **rest}:
+            return ReplayMark(count, offset, str(rest.get("topic_id", "")), str(rest.get("letter", "")))
     return None
 
 

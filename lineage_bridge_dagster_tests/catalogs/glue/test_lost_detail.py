@@ -74,9 +74,10 @@ def test_chain_that_lost_its_columns_is_held() -> None:
     assert "schema_fields" in plan.reason
 
 
-def test_current_chain_that_cannot_be_read_is_not_overwritten() -> None:
+@pytest.mark.parametrize("chain", ["[{", "[" * 9999])
+def test_current_chain_that_cannot_be_read_is_not_overwritten(chain: str) -> None:
     damaged = raw_table()
-    damaged["Parameters"][KEY_UPSTREAM_CHAIN] = "[{"
+    damaged["Parameters"][KEY_UPSTREAM_CHAIN] = chain
     table = GlueTable.from_raw(damaged, CLUSTER)
     assert isinstance(plan_update(table, document(), ALL, complete=False, now=PLANNED_AT), Hold)
     update(table, document(), complete=True)

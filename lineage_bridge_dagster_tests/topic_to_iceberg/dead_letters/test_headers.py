@@ -139,7 +139,7 @@ class TestReplays:
         assert stored(again).rank == 40
 
     def test_header_of_that_name_that_is_not_ours_is_kept(self) -> None:
-        foreign = ((REPLAY, b"yes"), (REPLAY, None), (REPLAY, b'{"count": "1"}'))
+        foreign = ((REPLAY, b"yes"), (REPLAY, None), (REPLAY, b"[" * 9999), (REPLAY, b'{"count": "1"}'))
         found = stored(letter(headers=foreign))
         assert (found.attempt, found.rank) == (1, 7)
         assert found.resent()[:-1] == foreign

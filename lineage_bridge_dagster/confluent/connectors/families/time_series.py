@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -18,6 +17,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     sink_family,
     source_family,
 )
+from lineage_bridge_dagster.json_text import json_value
 
 _TOPIC = "${topic}"
 #: `http::addr=localhost:9000;username=...`
@@ -87,10 +87,10 @@ def data_explorer(context: SinkContext, topic: str) -> str:
     config, key = context.config, "kusto.tables.topics.mapping"
     text = config.get(key)
     try:
-        tables = {each["topic"]: each for each in json.loads(text if '"' in text else text.replace("'", '"'))}
+        tables = {each["topic"]: each for each in json_value(text if '"' in text else text.replace("'", '"'))}
         table = tables.get(topic) or tables.get("*") or {}
         names = {"database": str(table.get("db", "")), "table": str(table.get("table", ""))}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         context.warnings.append(f"{key} is not a JSON array of mappings, so its tables are not known")
         return ""
     address = config.get("kusto.query.url") or config.get("kusto.ingestion.url").replace(

@@ -5,7 +5,6 @@ Source: the packages `processor.field.projection` and `processor.field.renaming`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
     is_literal,
     literal,
 )
+from lineage_bridge_dagster.json_text import json_of
 
 #: Steps that change no field, or only values.
 _NEUTRAL = ("NullFieldValueRemover", "TimeseriesTimeFieldAutoConversion", "FieldValueTransformPostProcessor")
@@ -183,8 +183,4 @@ def _expressions(setting: Callable[[str], str]) -> Rename:
 
 
 def _items(setting: Callable[[str], str], key: str) -> list[dict[str, Any]]:
-    try:
-        found = json.loads(setting(key) or "[]")
-    except (ValueError, RecursionError):
-        return []
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return [item for item in json_of(setting(key), list) or () if isinstance(item, dict)]
