@@ -127,17 +127,6 @@ def test_a_broken_api_is_reported_in_the_coverage_and_loses_nothing(
     assert breaker.active() == []
 
 
-@pytest.mark.parametrize(("api", "status"), [("connect", "503"), ("tableflow", "half-page"), (ALL, "500")])
-def test_a_discovery_after_healing_is_complete(
-    breaker: Breaker, run_discovery: Discover, complete: Discovery, api: str, status: str
-) -> None:
-    breaker.break_api(api, status)
-    breaker.heal(api)
-    discovery = run_discovery()
-    assert discovery.coverage.complete
-    assert set(discovery.graph.edges) == set(complete.graph.edges)
-
-
 def test_a_timeout_exceeds_the_clients_timeout(breaker: Breaker, emulator: ConfluentEmulator) -> None:
     assert breaker.break_api("org", "timeout") == Broken("org", "timeout")
     assert breaker.active() == [Broken("org", "timeout")]

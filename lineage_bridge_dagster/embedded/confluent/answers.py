@@ -7,7 +7,7 @@ import binascii
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -29,26 +29,14 @@ MAX_PAGE_SIZE = 100
 
 
 @dataclass
-class Options:
-    """Settings that can be changed while the emulator runs.
-
-    Attributes:
-        next_style: How the last page represents `next`; the OpenAPI documents allow all three.
-        max_page_size: Upper bound on the page size, which may be below the requested one.
-    """
-
-    next_style: Literal["null", "empty", "absent"] = "empty"
-    max_page_size: int = MAX_PAGE_SIZE
-
-
-@dataclass
 class EmulatorContext:
-    """State, brokers (by cluster id) and options shared by all APIs."""
+    """What all APIs share: the state, and the brokers by cluster id."""
 
     state: EmulatorState
     brokers: Mapping[str, Broker]
     bootstrap: Mapping[str, str]
-    options: Options = field(default_factory=Options)
+    #: Upper bound on the page size, which may be below the requested one.
+    max_page_size: int = MAX_PAGE_SIZE
     #: Where the stack serves Glue's Iceberg endpoint; empty if it does not.
     iceberg_url: str = ""
 
@@ -177,28 +165,26 @@ def page(
     Raises:
         ApiError: 400 for an invalid size or token.
     """
-    size = _page_size(request, context.options)
+    size = _page_size(request, context.max_page_size)
     offset = _offset(request.query_params.get("page_token"))
     if offset > len(items):
         raise ApiError(400, "The page token is not valid.", parameter="page_token")
     url = f"{base_url(request)}{request.url.path}"
     filters = [(k, v) for k, v in request.query_params.multi_items() if k != "page_token"]
-    metadata: Json = {"first": url}
+    metadata: Json = {"first": url, "next": ""}
     if total:
         metadata["total_size"] = len(items)
     if offset + size < len(items):
         metadata["next"] = f"{url}?{urlencode([*filters, ('page_token', _token(offset + size))])}"
-    elif context.options.next_style != "absent":
-        metadata["next"] = "" if context.options.next_style == "empty" else None
     data = items[offset : offset + size]
     return JSONResponse({"api_version": api_version, "kind": kind, "metadata": metadata, "data": data})
 
 
-def _page_size(request: Request, options: Options) -> int:
+def _page_size(request: Request, most: int) -> int:
     text = request.query_params.get("page_size", str(DEFAULT_PAGE_SIZE))
     if not text.isdecimal() or not 1 <= int(text) <= MAX_PAGE_SIZE:
         raise ApiError(400, f"page_size must be from 1 to {MAX_PAGE_SIZE}.", parameter="page_size")
-    return min(int(text), options.max_page_size)
+    return min(int(text), most)
 
 
 def _token(offset: int) -> str:

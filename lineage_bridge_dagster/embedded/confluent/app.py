@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from lineage_bridge_dagster.embedded import world
-from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext, Options
+from lineage_bridge_dagster.embedded.confluent.answers import ApiError, EmulatorContext
 from lineage_bridge_dagster.embedded.confluent.connect import Connect
 from lineage_bridge_dagster.embedded.confluent.control import ControlPlane
 from lineage_bridge_dagster.embedded.confluent.flink import Flink
@@ -33,7 +33,6 @@ def create_app(
     *,
     data: Path | None = None,
     bootstrap: Mapping[str, str] | None = None,
-    options: Options | None = None,
     iceberg_url: str = "",
 ) -> Gate:
     """Build the application.
@@ -42,7 +41,6 @@ def create_app(
         brokers: The broker of each sample cluster, by cluster id.
         data: Folder for its state; None keeps the state in memory.
         bootstrap: `host:port` that each cluster reports as its bootstrap endpoint.
-        options: Settings that can be changed while it runs.
         iceberg_url: What connectors have in place of AWS's address of Glue's Iceberg endpoint.
 
     Raises:
@@ -52,7 +50,7 @@ def create_app(
     if missing:
         raise ValueError(f"no broker for {', '.join(missing)}")
     addresses = {cluster.id: (bootstrap or {}).get(cluster.id, "127.0.0.1:9") for cluster in world.CLUSTERS}
-    context = EmulatorContext(EmulatorState(data), brokers, addresses, options or Options(), iceberg_url)
+    context = EmulatorContext(EmulatorState(data), brokers, addresses, iceberg_url=iceberg_url)
     internal = Internal(context)
     apis = (
         ControlPlane(context),

@@ -16,7 +16,7 @@ It requires no key; the emulator listens on the loopback interface only.
   `table_path`
 - `GET /emulator/sinks`: the Iceberg sink connectors, with what is needed to write their tables
 - `GET|POST|DELETE /emulator/faults`: scripted failures (see `faults`); `DELETE ...?api=` clears one API's
-- `POST /emulator/options`: `next_style`, `max_page_size` (see `answers.Options`); null restores the default
+- `POST /emulator/options`: `max_page_size`, an upper bound on the size of pages; null restores the default
 - `GET|DELETE /emulator/requests`: number of requests to each API; reset the counts
 - `GET /emulator/health`: 200 with the state of each broker
 """
@@ -24,7 +24,6 @@ It requires no key; the emulator listens on the loopback interface only.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -35,10 +34,10 @@ from starlette.routing import Route
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.embedded.confluent import planes
 from lineage_bridge_dagster.embedded.confluent.answers import (
+    MAX_PAGE_SIZE,
     ApiError,
     EmulatorContext,
     Json,
-    Options,
     base_url,
 )
 from lineage_bridge_dagster.embedded.confluent.faults import ApiFault
@@ -222,17 +221,9 @@ class Internal:
 
     async def set_options(self, request: Request) -> Response:
         body = await _json_object(request)
-        known = asdict(self.context.options)
-        if unknown := set(body) - set(known):
-            raise ApiError(400, f"unknown options: {', '.join(sorted(unknown))}")
-        defaults = asdict(Options())
-        changes = {name: defaults[name] if value is None else value for name, value in body.items()}
-        options = replace(self.context.options, **changes)
-        if options.next_style not in ("null", "empty", "absent"):
-            raise ApiError(400, "next_style must be null, empty or absent")
-        for name, value in asdict(options).items():
-            setattr(self.context.options, name, value)
-        return JSONResponse(asdict(self.context.options))
+        if "max_page_size" in body:
+            self.context.max_page_size = body["max_page_size"] or MAX_PAGE_SIZE
+        return JSONResponse({"max_page_size": self.context.max_page_size})
 
     def requests(self, _: Request) -> Response:
         return JSONResponse(dict(sorted(self._gate().requests.items())))

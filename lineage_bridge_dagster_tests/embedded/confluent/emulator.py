@@ -79,7 +79,7 @@ class ConfluentEmulator:
 
     @contextlib.contextmanager
     def options(self, **options: object) -> Iterator[None]:
-        """Change options during a block; the keyword arguments are the fields of `answers.Options`."""
+        """Change options during a block, as `POST /emulator/options` has them."""
         with self.client() as client:
             before = client.post("/emulator/options", json={}).json()
             client.post("/emulator/options", json=options).raise_for_status()

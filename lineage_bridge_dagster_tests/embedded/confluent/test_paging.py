@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
-
-
-def walk(call: Caller, path: str) -> tuple[list[Any], list[Any]]:
-    """Return all items of a list, and the `next` value of each page."""
-    items, next_values = [], []
-    next_page: str | None = path
-    while next_page:
-        body = call(next_page).json()
-        items += body["data"]
-        next_values.append(body["metadata"].get("next", "absent"))
-        next_page = next_values[-1] if next_values[-1] not in ("", None, "absent") else None
-        if next_page:
-            next_page = next_page.removeprefix(str(call.http.base_url).rstrip("/"))
-    return items, next_values
 
 
 def test_next_is_an_absolute_url_with_the_filters(call: Caller) -> None:
@@ -39,17 +23,6 @@ def test_default_and_maximum_page_size(emulator: ConfluentEmulator, call: Caller
     assert len(statements) == min(10, sum(s.pool == world.POOLS[0].id for s in world.STATEMENTS))
     with emulator.options(max_page_size=2):
         assert len(call(f"{paths.FLINK_US}/statements?page_size=100").json()["data"]) == 2
-
-
-@pytest.mark.parametrize(("style", "last"), [("null", None), ("empty", ""), ("absent", "absent")])
-def test_next_of_the_last_page_in_each_style(
-    emulator: ConfluentEmulator, call: Caller, style: str, last: object
-) -> None:
-    with emulator.options(next_style=style):
-        items, next_values = walk(call, f"{paths.TOPICS_US}&page_size=2")
-    assert next_values[-1] == last
-    assert len(next_values) == 3
-    assert len(items) == 6
 
 
 @pytest.mark.parametrize("size", ["0", "101", "-1", "ten", ""])

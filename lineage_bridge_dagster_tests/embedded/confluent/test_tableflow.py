@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster_tests.embedded.confluent import paths
 from lineage_bridge_dagster_tests.embedded.confluent.conftest import Caller
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
-
-
-@pytest.fixture
-def emulator() -> Iterator[ConfluentEmulator]:
-    with ConfluentEmulator() as running:
-        running.seed()
-        yield running
 
 
 def spec(topic: str, cluster: str = paths.US, **fields: object) -> dict[str, object]:
@@ -55,11 +46,11 @@ def test_topic_is_pending_until_its_table_exists(emulator: ConfluentEmulator, ca
 
 
 def test_glue_gets_no_table_of_confluents_own_storage(emulator: ConfluentEmulator, call: Caller) -> None:
-    call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("Sessions.Enriched"))
+    call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("checkout-clicks"))
     with emulator.client() as client:
-        url = f"/emulator/tableflow/{paths.US}/Sessions.Enriched/status"
+        url = f"/emulator/tableflow/{paths.US}/checkout-clicks/status"
         client.put(url, json={"phase": "RUNNING"}).raise_for_status()
-    running = call(topic_path("Sessions.Enriched")).json()
+    running = call(topic_path("checkout-clicks")).json()
     assert running["status"]["catalog_sync_statuses"] == []
     assert running["spec"]["storage"]["table_path"].startswith("s3://confluent-managed-us-east-1/")
 
@@ -74,7 +65,9 @@ def test_failed_table_has_a_reason(emulator: ConfluentEmulator, call: Caller) ->
     assert call(topic_path("orders.v1", paths.US)).json()["status"]["phase"] == "PENDING"
 
 
-def test_disabled_topic_is_listed_as_dropped_until_removed(emulator: ConfluentEmulator, call: Caller) -> None:
+def test_disabled_topic_is_listed_as_dropped_until_removed_and_gets_a_new_table(
+    emulator: ConfluentEmulator, call: Caller
+) -> None:
     path = call(topic_path("orders-v1")).json()["spec"]["storage"]
     assert path["bucket_region"] == "us-east-1"
     assert call(topic_path("orders-v1"), "DELETE").status_code == 204
@@ -87,18 +80,9 @@ def test_disabled_topic_is_listed_as_dropped_until_removed(emulator: ConfluentEm
         assert client.delete(f"/emulator/tableflow/dropped/{table}").status_code == 204
         assert client.delete(f"/emulator/tableflow/dropped/{table}").status_code == 404
         assert client.get("/emulator/tableflow/dropped").json() == []
-
-
-def test_reenabled_topic_gets_a_new_table(emulator: ConfluentEmulator, call: Caller) -> None:
-    def path() -> str:
-        with emulator.client() as client:
-            entries = client.get("/emulator/tableflow").json()
-        return str(next(e["table_path"] for e in entries if e["topic"] == "orders-v1"))
-
-    before = path()
-    call(topic_path("orders-v1"), "DELETE")
-    call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("orders-v1"))
-    assert path() != before
+        call(f"{paths.TABLEFLOW}/tableflow-topics", "POST", json=spec("orders-v1"))
+        entries = client.get("/emulator/tableflow").json()
+    assert table not in next(e["table_path"] for e in entries if e["topic"] == "orders-v1")
 
 
 @pytest.mark.parametrize(
