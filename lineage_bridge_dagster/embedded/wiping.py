@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from botocore.exceptions import ClientError
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.glue.client import glue_client
-from lineage_bridge_dagster.catalogs.glue.fields import writable_fields
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
 from lineage_bridge_dagster.catalogs.glue.reader import GlueReader
+from lineage_bridge_dagster.catalogs.glue.stamp import change_table
 from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.lineage.description import split_description
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 KEPT = frozenset({"table_type", "metadata_location", "previous_metadata_location"})
 #: Tag of the runs that restore lineage which a sweep of the sensor found lost.
 REPAIR_TAG = "lineage_bridge/repair"
-
-_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +63,13 @@ def wipe(environment: Mapping[str, str], tables: Sequence[tuple[str, str]], name
     """
     database, table_name = _find(tables, name)
     glue = _glue(environment)
-    for _ in range(_ATTEMPTS):
-        table = GlueReader(glue).table(database, table_name)
-        if table is None:
-            raise ConfigurationError(
-                f"{database}.{table_name} is not in Glue yet.", hint="Spark writes it within a minute or two."
-            )
-        try:
-            # With the version, or the write would take back a commit to the table.
-            glue.update_table(
-                DatabaseName=database, TableInput=_wiped(table), VersionId=str(table.version_id)
-            )
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "ConcurrentModificationException":
-                raise
-        else:
-            removed = len(table.parameters.keys() - KEPT)
-            return Wiped(f"{database}.{table_name}", removed, datetime.now(UTC))
-    raise LineageBridgeError(
-        f"{database}.{table_name} was changed by others {_ATTEMPTS} times in a row.", hint="Try again."
-    )
+    table = GlueReader(glue).table(database, table_name)
+    if table is None:
+        raise ConfigurationError(
+            f"{database}.{table_name} is not in Glue yet.", hint="Spark writes it within a minute or two."
+        )
+    change_table(glue, table.place, _wiped)
+    return Wiped(f"{database}.{table_name}", len(table.parameters.keys() - KEPT), datetime.now(UTC))
 
 
 def wait_for_repair(
@@ -150,10 +133,7 @@ def _find(tables: Sequence[tuple[str, str]], name: str) -> tuple[str, str]:
     raise ConfigurationError(f"Several tables have the name {name}.", hint=f"Use one of: {several}.")
 
 
-def _wiped(table: GlueTable) -> Any:
-    """The table as a sync writes it that knows no parameters but its own."""
-    fields = {key: value for key, value in table.raw.items() if key in writable_fields()}
-    fields["Parameters"] = {key: value for key, value in table.parameters.items() if key in KEPT}
-    if "Description" in fields:
-        fields["Description"] = split_description(table.description)[0]
-    return fields
+def _wiped(table: GlueTable) -> tuple[Mapping[str, str], str]:
+    """What a sync writes that knows no parameters but its own."""
+    kept = {key: value for key, value in table.parameters.items() if key in KEPT}
+    return kept, split_description(table.description)[0]

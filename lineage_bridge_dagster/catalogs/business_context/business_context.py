@@ -229,14 +229,10 @@ class BusinessContext(LineageCatalog[AssetTarget, ReadAsset, PropertiesCommit]):
         return self._glue.has(name)
 
     def find(self, name: str) -> tuple[AssetTarget, ReadAsset] | TableResult:
-        place = GluePlace.parse(name if "/" in name else name.replace(".", "/", 1))
-        if place is None or not place.is_home:
-            reason, hint = f"{name} is not the name of a table.", "Name tables as DB.TABLE."
-            return TableResult(name, "", name, PushStatus.FAILED, reason, hint)
-        try:
-            table = self._reader.table(place.folded.database, place.folded.table)
-        except CallError as error:
-            return failed_result(name, place, error)
+        found = self._glue.named(name)
+        if isinstance(found, TableResult):
+            return found
+        place, table = found
         if table is None:
             return TableResult(name, place.database, place.table, PushStatus.UNCHANGED, NOT_AN_ASSET)
         return self._carrying(table)

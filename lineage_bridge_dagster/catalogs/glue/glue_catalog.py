@@ -193,7 +193,7 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
     def has(self, name: str) -> bool:  # noqa: ARG002 - Glue takes every name that no other catalog claims
         return True
 
-    def find(self, name: str) -> tuple[GlueTarget, GlueTable] | TableResult:
+    def named(self, name: str) -> tuple[GluePlace, GlueTable | None] | TableResult:
         """The table of `DB.TABLE` or `glue://DB/TABLE`; the first dot ends the database."""
         place = GluePlace.parse(name if "/" in name else name.replace(".", "/", 1))
         if place is None or not place.is_home:
@@ -201,9 +201,15 @@ class GlueCatalog(LineageCatalog[GlueTarget, GlueTable, TableUpdate]):
             return TableResult(name, "", name, PushStatus.FAILED, reason, hint)
         place = place.folded
         try:
-            table = self._reader.table(place.database, place.table)
+            return place, self._reader.table(place.database, place.table)
         except CallError as error:
             return failed_result(name, place, error)
+
+    def find(self, name: str) -> tuple[GlueTarget, GlueTable] | TableResult:
+        found = self.named(name)
+        if isinstance(found, TableResult):
+            return found
+        place, table = found
         if table is None:
             hint = "`lineage-bridge clean --dry-run` lists those with lineage."
             reason = f"Glue has no table {place.dotted}."

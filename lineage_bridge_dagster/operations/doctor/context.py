@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from botocore.config import Config
@@ -108,9 +109,6 @@ class Context:
             else {**self.dotenv, **self._readable_secrets(), **os.environ}
         )
         self._clients = dict(clients or {})
-        self._confluent = Once(lambda: self._settings("confluent").confluent)
-        self._aws = Once(lambda: self._settings("aws").aws)
-        self._push = Once(lambda: self._settings("push").push)
         #: Every catalog of Iceberg tables, and those of Tableflow in the places that the last discovery
         #: found. Raises `ConfigurationError`.
         self.catalogs = Once(lambda: self._settings("catalogs").all_catalogs(self.tableflow_places()))
@@ -128,39 +126,26 @@ class Context:
             # `machine.secret_files` tells why.
             return {}
 
-    @property
+    # Each raises `ConfigurationError` for a malformed setting.
+
+    @cached_property
     def confluent(self) -> ConfluentSettings:
-        """Raises:
-        ConfigurationError: a setting is malformed.
-        """
-        return self._confluent()
+        return self._settings("confluent").confluent
 
-    @property
+    @cached_property
     def aws(self) -> AwsSettings:
-        """Raises:
-        ConfigurationError: a setting is malformed.
-        """
-        return self._aws()
+        return self._settings("aws").aws
 
-    @property
+    @cached_property
     def push(self) -> PushSettings:
-        """Raises:
-        ConfigurationError: a setting is malformed.
-        """
-        return self._push()
+        return self._settings("push").push
 
-    @property
+    @cached_property
     def openlineage(self) -> OpenLineageSettings:
-        """Raises:
-        ConfigurationError: a setting is malformed.
-        """
         return self._settings("openlineage").openlineage
 
-    @property
+    @cached_property
     def datazone(self) -> DataZoneSettings:
-        """Raises:
-        ConfigurationError: a setting is malformed.
-        """
         return self._settings("datazone").datazone
 
     @property
