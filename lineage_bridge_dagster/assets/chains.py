@@ -136,7 +136,6 @@ def chain_metadata(chain: Chain, sql: str, view: GraphView | None = None) -> dic
     """Return a chain as tables, with its gaps; with a view of its discovery, also as a drawing.
 
     Args:
-        chain: the chain.
         sql: how SQL is shown.
         view: of the chain's discovery.
     """

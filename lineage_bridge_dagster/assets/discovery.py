@@ -46,7 +46,6 @@ def discovery_asset(
 
     Args:
         names: the names of the component's definitions.
-        inventory: the assets of the discovery.
         policy: reports when discoveries stopped, as every refresh materializes the asset.
         carried_limit: age from which carried lineage is an error; None for no limit.
     """

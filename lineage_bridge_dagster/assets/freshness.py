@@ -63,7 +63,6 @@ def judge_tables(
     """Return the outcome for each table, by node id; all topics are read together.
 
     Args:
-        commits: the last commits of the tables.
         read_backlogs: reads from the brokers; a domain error becomes the outcome of every table.
         previous: what the last check of a table observed of its topic.
     """

@@ -28,7 +28,6 @@ class Made:
         inputs: what that depends on besides the graph.
         translated: what the hook returned.
         downstream: the metadata that tells what it feeds.
-        spec: the result.
     """
 
     default: Translation

@@ -42,7 +42,6 @@ class SentOfInstance:
     few shards.
 
     Args:
-        instance: The instance.
         name: Of the component: two of them end no runs of each other.
     """
 
@@ -73,7 +72,6 @@ class LineageEvents:
 
     Attributes:
         sources: By name, the receivers that are configured in one way; called when something runs.
-        name: Of the component.
     """
 
     sources: Mapping[str, Callable[[], Sequence[Receiver]]]
@@ -110,7 +108,6 @@ class LineageEvents:
 
         Args:
             instance: Keeps what was sent.
-            discovery: The discovery.
             log: Receives a line for each receiver.
             tables: Only what is upstream of these tables, by node id; None means all.
         """

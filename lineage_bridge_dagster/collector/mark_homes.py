@@ -145,7 +145,6 @@ def marks_of(prefix: str, place: Place = None, settings: CollectorSettings | Non
     """The home of a mark.
 
     Args:
-        prefix: The name of the mark.
         place: A folder, by default the current one, or `s3://bucket/prefix`.
         settings: The settings of the collector. A mark in S3 is reached and encrypted as a landing place in
             S3 is; without one, with the keys or the role that read Glue.

@@ -47,7 +47,6 @@ class Component:
     Attributes:
         name: Name in `status` and `logs`, and of the log file.
         address: Where it listens; empty if it does not.
-        command: The command that starts it.
         env: Variables that it needs besides those of the shell.
         prepare: Runs before each start.
         check: Returns a few words about its state, or raises NotReadyError.
@@ -94,7 +93,6 @@ def aws_component(
     """Glue, S3, and the API of a table bucket of S3 Tables.
 
     Args:
-        paths: The folders of the stack.
         buckets: Created at the start: name -> region.
         iceberg_port: The port of the REST catalogs, one of which has the table bucket's namespaces.
     """

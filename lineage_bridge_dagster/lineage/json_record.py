@@ -14,7 +14,6 @@ class JsonRecord:
     """One object; each method reads a field, and null counts as missing.
 
     Args:
-        fields: The object.
         location: Where it is in the document, such as `nodes[3]`; empty for the whole document.
         name: What errors call the document.
 

@@ -40,7 +40,6 @@ def with_class_archive(
 
     Args:
         name: begins that of the archive's file.
-        conf: of Spark.
         java_options: options that decide whether an archive fits.
         record: whether to record an archive if there is none.
     """

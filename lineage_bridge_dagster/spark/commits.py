@@ -143,9 +143,6 @@ def commit_after(
 
     Args:
         before: the table's newest snapshot, or that of a moment ago.
-        spark: the session.
-        table: the table that is written to.
-        marker: of the write.
         write: commits to the table with the marker; called again after a conflict. It is given the newest
             snapshot of its start, or that of a moment before.
         attempts: calls of `write` in all, besides the retries that Iceberg makes of each commit.
@@ -167,8 +164,6 @@ def after_conflicts(
     """Calls again what fails with a conflict, and raises the last one.
 
     Args:
-        attempts: calls in all.
-        retried: the conflicts.
         wait: seconds that the first wait takes at most; each one doubles that.
         longest: seconds that no wait exceeds.
     """

@@ -87,7 +87,6 @@ def remote_of(conf: Mapping[str, Any], variables: Mapping[str, str] | None = Non
     """The Spark Connect server of a configuration by property name, None if it names none.
 
     Args:
-        conf: the configuration.
         variables: the environment, whose SPARK_REMOTE counts if the configuration names no master.
 
     Raises:

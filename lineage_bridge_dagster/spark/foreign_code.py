@@ -22,7 +22,6 @@ def refuse_code(spark: SparkSession, name: str, provider: str | None) -> None:
     """Refuse a table that names code, unless the configuration of its catalog names the same.
 
     Args:
-        spark: The session.
         name: The table's quoted name, the catalog included.
         provider: The value of `PROVIDER`; None if the table has none.
 

@@ -36,7 +36,6 @@ def function_catalog(spark: SparkSession, package: str, *names: str) -> str:
     """Give a session a catalog of functions.
 
     Args:
-        spark: the session.
         package: where the sources are.
         names: of the classes, which are in the Java package `lineage`, each after those that it uses. The
             last one is the catalog.

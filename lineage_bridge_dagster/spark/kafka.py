@@ -90,7 +90,6 @@ class SparkTopic:
         """Return a lazy DataFrame of the records, with the columns of Spark's Kafka source and `headers`.
 
         Args:
-            spark: the session.
             start: the first offset of each partition; by default the earliest one.
             end: the end offset of each partition, exclusive; by default the end when the frame is computed.
             options: further options of the Kafka source; its timestamps take precedence over offsets.

@@ -80,8 +80,6 @@ def mismatch_error(
     """The error for differences, with a remedy for the first of each kind.
 
     Args:
-        found: the differences.
-        table: the table's name.
         cast: how to give a column the table's type.
         fill: how to give a required column values.
     """

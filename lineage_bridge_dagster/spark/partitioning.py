@@ -54,9 +54,7 @@ def parse(
     """The fields of `partition_by`.
 
     Args:
-        texts: the fields.
         schema: Spark's or Iceberg's, of the columns that they may name.
-        table: for messages.
         option: where they are, for messages.
 
     Raises:

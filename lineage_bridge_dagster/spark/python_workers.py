@@ -45,9 +45,7 @@ def map_in_arrow(
     """`frame.mapInArrow`, with this package in the workers; a function is called for each partition.
 
     Args:
-        frame: the rows.
         function: batches of rows in, batches with the columns of `schema` out.
-        schema: of the result.
     """
     _send_code(frame.sparkSession)
     return frame.mapInArrow(function, schema)

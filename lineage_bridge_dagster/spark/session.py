@@ -118,9 +118,7 @@ def spark_session(
     master) stay as they are.
 
     Args:
-        catalogs: the catalogs.
         conf: the user's settings.
-        app_name: Spark's name of the application.
         is_brief: whether a driver that is started has little to do.
 
     Raises:

@@ -35,7 +35,6 @@ class SqlTable:
         """A table.
 
         Args:
-            spark: the session.
             catalog: the name of the catalog in Spark.
             name: the table's quoted name, the catalog included.
 

@@ -78,7 +78,6 @@ class Upkeep:
     Attributes:
         compacted: data files that were rewritten into `written`.
         deletes_removed: files of deletions that a rewrite has applied or joined.
-        manifests: manifests that were rewritten.
         expired: files that only expired snapshots had.
         orphans: files that no snapshot had.
     """
@@ -222,8 +221,6 @@ def _own_folders(spark: SparkSession, name: TableName, location: str, paths: Seq
     """The folders in which a table's files belong, by the catalog's configuration in the session.
 
     Args:
-        spark: the session.
-        name: the table, which exists.
         location: that our own configuration names for it; empty if it names none.
         paths: folders that it names for files of the table.
     """
@@ -254,8 +251,6 @@ def _foreign_files(spark: SparkSession, name: TableName, folders: Sequence[str])
     """Some of the files that a table's metadata lists outside of folders.
 
     Args:
-        spark: the session.
-        name: the table.
         folders: normalized, each with a final slash.
     """
     from pyspark.sql import functions as F

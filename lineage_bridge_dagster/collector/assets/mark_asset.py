@@ -24,7 +24,6 @@ def range_of_day(
 
     Args:
         mark: The published mark; without one, everything has changed.
-        first: The start of the day.
         last: The start of the next day.
         now: The time of the extract.
         start: A start that somebody asked for.

@@ -47,7 +47,6 @@ class SampleRecords:
     """The records of a topic.
 
     Attributes:
-        schema: The Avro schema of their values.
         key: The fields whose values are the key, with hyphens between them.
         makes: How the value of each field is made.
     """

@@ -113,7 +113,6 @@ def differing(table_ids: pa.Array, chains: pa.Table, stored: pa.Table) -> pa.Arr
     """The selected tables whose stored chains differ from the wanted ones.
 
     Args:
-        table_ids: the selected tables.
         chains: `table_id, chain_digest` of the selected tables that have hops.
         stored: the different pairs of `table_id` and `chain_digest` that are stored, of any tables.
     """

@@ -31,8 +31,6 @@ class ComputedChains:
     """The chains of some tables: hops as numbers, and what the numbers stand for.
 
     Attributes:
-        walk: the hops.
-        nodes: the nodes that are hops.
         tables: `table, table_id, database, table_name`: one row for each table, by its number.
     """
 
@@ -61,9 +59,7 @@ def computed_chains(
     """Compute the chains of some tables.
 
     Args:
-        spark: the session.
         discovery: a discovery whose SQL is limited.
-        table_ids: the ids of the tables.
         of_tables: how many tables the graph has.
     """
     graph = discovery.graph

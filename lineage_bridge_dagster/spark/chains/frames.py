@@ -45,7 +45,6 @@ def frame_of_parts(spark: SparkSession, parts: Iterable[pa.Table]) -> Iterator[D
     """A frame of any number of rows, to be computed within the block.
 
     Args:
-        spark: the session.
         parts: tables of one schema, at least one, of up to `PART_ROWS` rows each. If they are large, only one
             at a time is in memory.
     """

@@ -158,7 +158,6 @@ def hop_rows(
     else `tables` has.
 
     Args:
-        spark: the session.
         hops: with the columns `walker.HOPS`; hops of other tables are left out.
         nodes: `HopNodes.rows` of all nodes that are hops of the tables.
         tables: `table_rows`.

@@ -254,7 +254,6 @@ def digests(contents: Iterable[tuple[Any, ...]], kind: bytes = b"") -> npt.NDArr
     The entries of an object count in their order: another one may give another digest.
 
     Args:
-        contents: the tuples.
         kind: up to 16 bytes; tuples of different kinds have different digests.
     """
     digest, dumps = partial(hashlib.blake2b, digest_size=8, person=kind), marshal.dumps

@@ -62,7 +62,6 @@ def difference(
     """Compare records with what is stored, by digests; more is read only of rows that differ.
 
     Args:
-        records: of the discovery.
         stored: the digests in the table; those of rows of an earlier version are null.
         keys_of: reads the key columns of the rows with some digests.
     """

@@ -47,9 +47,6 @@ def walk_tables(
     """Walk upstream from tables, each of which is a number: its place among them.
 
     Args:
-        index: of the graph.
-        nodes: all nodes that are hops of the tables.
-        table_ids: the ids of the tables.
         uncovered: whether the scope of a node was not fully read, so that it may have more upstream nodes.
     """
     hops = pa.Table.from_batches(_walked(index, nodes, table_ids, uncovered), HOPS)

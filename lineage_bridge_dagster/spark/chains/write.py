@@ -62,7 +62,6 @@ class LineageWrite:
     Attributes:
         tables: tables selected.
         changed: selected tables whose rows were replaced, including removed tables.
-        versions: of the lineage tables.
     """
 
     tables: int
@@ -98,7 +97,6 @@ def write_lineage(
         table_ids: node ids of the tables; None selects all that take lineage, and removes the rows of those
             that the graph no longer has.
         catalog: the catalog's name in Spark.
-        namespace: of the lineage tables.
         sql: how SQL is shown: full, redacted, hash or none.
         progress: called with each finished step and the seconds that it took.
 
@@ -137,7 +135,6 @@ class _Write:
 
     Attributes:
         noted: the last commit of `coverage`, if that notes this input.
-        versions: of the tables that are done.
         changed: chains that were replaced or removed.
     """
 

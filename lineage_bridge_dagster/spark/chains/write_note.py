@@ -164,9 +164,7 @@ class TableBefore:
     """A table before a write.
 
     Attributes:
-        table: the table.
-        newest: its newest snapshot.
-        content: the newest one that changed rows, or the oldest one that is kept.
+        content: the newest snapshot that changed rows, or the oldest one that is kept.
     """
 
     table: TableName
@@ -184,7 +182,6 @@ class TableBefore:
 
         Args:
             later: all snapshots after the newest one of before, newest first.
-            marker: of the write.
             written: whether the write had anything to commit.
         """
         changes = [each for each in later if each.operation != _REPLACE]

@@ -43,10 +43,8 @@ def faults(value: Column, read: IcebergType, own: IcebergType, path: str = "") -
 
     Args:
         value: as it was read.
-        read: its type.
         own: the type that it is to have. It may have decimals of fewer digits, text for bytes, and fewer
             fields; the missing ones must be null.
-        path: of the value.
     """
     from pyspark.sql import functions as F
 

@@ -60,7 +60,6 @@ def conformed(column: Column, own: iceberg.IcebergType, target: iceberg.IcebergT
 
     Args:
         column: of the Spark type of `own`.
-        own: the version's type.
         target: what `merged` or `promoted` returned for it; or the version's type, if `own` is that of what
             was read.
     """

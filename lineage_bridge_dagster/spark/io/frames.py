@@ -71,7 +71,6 @@ def conform(
     """The frame with the columns of a schema, in its order and types; missing ones are null.
 
     Args:
-        frame: the rows.
         schema: the columns, whose nested fields match by name, too.
         match: finds the fields; by default those of the same name, or of one that differs by case.
         extra: further columns of the frame, which stay as they are.

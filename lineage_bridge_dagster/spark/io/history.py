@@ -64,8 +64,6 @@ def chosen_snapshots(
     """The snapshots that an input reads.
 
     Args:
-        table: the input's.
-        options: of the input.
         downstream: the table that consumes an incremental input; its `consumed` is set.
         ancestors_of: the snapshots of a table, newest first; None if it does not exist.
         label: the asset, for messages and as the name of its position in the downstream table.

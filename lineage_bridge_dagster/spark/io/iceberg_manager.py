@@ -24,7 +24,6 @@ class IcebergIOManager(TableIOManager):
 
     @property
     def tables(self) -> Catalogs:
-        """The catalogs of the tables."""
         return self.catalogs.all_catalogs
 
     def default_kind(self) -> FrameKind | None:

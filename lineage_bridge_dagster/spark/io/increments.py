@@ -32,7 +32,6 @@ class Downstream:
     """The table that consumes incremental inputs.
 
     Attributes:
-        table: the table.
         full_refresh: whether the run starts over.
         consumed: the position that this run moves each input to, by the input's label.
     """
@@ -62,9 +61,7 @@ def position(
     A snapshot that another writer committed (a compaction) has no position: an earlier one has.
 
     Args:
-        downstream: the table.
         ancestors_of: the snapshots of a table's current branch, newest first; None if it does not exist.
-        label: the input's.
 
     Raises:
         IncrementError: the table has rows, and no snapshot with their position in the input.

@@ -30,7 +30,6 @@ class PySparkIcebergIOManager(TableIOManager):
 
     @property
     def tables(self) -> Catalogs:
-        """The catalogs of the tables."""
         return self.spark.all_catalogs
 
     def default_kind(self) -> FrameKind | None:

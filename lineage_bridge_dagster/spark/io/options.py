@@ -99,7 +99,6 @@ class WriteOptions:
             output: metadata that the asset added to this output.
             defaults: of the IO manager.
             partitioned: whether the asset has partitions.
-            asset: the asset, for messages.
 
         Raises:
             ConfigurationError: an option is unknown, malformed, or has no effect in the write mode.

@@ -30,8 +30,6 @@ def output_metadata(
     """Metadata of a materialization.
 
     Args:
-        spark: the session.
-        result: of the write.
         partitions: how many of the asset's partitions it wrote; only one has a row count of its own.
         preview_rows: rows to show; 0 shows none.
     """

@@ -62,7 +62,6 @@ class WritePlan:
     """One write.
 
     Attributes:
-        table: the table.
         action: what becomes of the rows that it has.
         columns: what the rows conform to.
         create: the columns of the table, if it has to be created first.
@@ -98,10 +97,7 @@ def plan_write(
     """Plan the write of a DataFrame with these columns.
 
     Args:
-        frame: the DataFrame's columns.
-        table: the table.
         state: of the table, None if it does not exist.
-        options: how to write.
         slice_: the partitions that the rows belong to.
         types: the types of the slice's expressions.
 

@@ -39,7 +39,6 @@ def read_frame(
     """A lazy DataFrame of a topic's records, a table's rows or a chain's hops.
 
     Args:
-        spark: the session.
         request: what to read; the `consumed` of its downstream table is set.
         confluent: reads the Confluent settings, for a topic.
 

@@ -18,9 +18,6 @@ class ReadRequest:
     """How to read one input.
 
     Attributes:
-        source: what to read.
-        catalog: the name of its catalog.
-        catalogs: all catalogs.
         namespace: the namespace of the lineage tables, which include the chains.
         options: which part of the source to read.
         slice_: the partitions to read of a partitioned table.
@@ -43,10 +40,6 @@ class WriteRequest:
     """How to write one output.
 
     Attributes:
-        table: the table to write.
-        catalogs: all catalogs.
-        options: how to write.
-        marker: the marker of the commit.
         slice_: the partitions that the rows belong to; a row outside them fails the write.
         partitions: how many partitions of the asset these are.
     """

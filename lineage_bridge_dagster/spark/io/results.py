@@ -32,7 +32,6 @@ class WriteResult:
     """What a write did.
 
     Attributes:
-        table: the table.
         rows: rows of the DataFrame.
         snapshots: the write's snapshots, newest first.
         condition: of the slice that was written, empty for the whole table.

@@ -162,7 +162,6 @@ def bounds(dimension: Dimension, kind: str) -> list[tuple[str, str]] | None:
     """The half-open ranges of time partitions as texts in ISO 8601; None where values are compared.
 
     Args:
-        dimension: the partitions.
         kind: the type of its expression, as Spark names it.
 
     Raises:

@@ -52,8 +52,6 @@ def refuse_tableflows(table: TableName, catalogs: Catalogs, definitions: Iterabl
     """Refuse a table that an asset of the graph shows to be Tableflow's.
 
     Args:
-        table: the table to write.
-        catalogs: the catalogs.
         definitions: the metadata of each asset in the code location.
 
     Raises:

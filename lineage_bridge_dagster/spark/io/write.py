@@ -67,10 +67,6 @@ def write_frame(
     The commit counts the rows; they are not computed a second time.
 
     Args:
-        frame: the rows.
-        table: the table.
-        options: how to write.
-        marker: of the commit.
         slice_: the partitions that the rows belong to; a row outside them fails the write.
 
     Raises:

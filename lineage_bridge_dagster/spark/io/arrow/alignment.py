@@ -21,8 +21,6 @@ def aligned(rows: pa.Table, table: Schema | None, label: str, hint: Callable[[st
     """Storable rows as their table names and types them; None is a table that does not exist yet.
 
     Args:
-        rows: the rows.
-        table: the columns of the table.
         label: the table, for messages.
         hint: what to do about a column without a type, by its name.
 

@@ -50,8 +50,6 @@ def to_arrow(
     """The rows of a frame. A lazy one is computed, a reader is read to its end.
 
     Args:
-        frame: the frame.
-        kind: its kind.
         table: the columns of the table that it is written to, None if that does not exist; asked for where
             pandas leaves a type open.
         label: the table, for messages.

@@ -31,7 +31,6 @@ class MergeRows:
         keys: the key columns, as the table names them.
         rows: the rows of the frame by key, in the table's types; None deletes the key's row.
         columns: the columns that the frame has.
-        schema: the table's.
         condition: the rows that the table may have for these keys.
         label: the table, for messages.
     """

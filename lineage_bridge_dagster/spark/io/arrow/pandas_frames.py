@@ -47,7 +47,6 @@ def to_arrow(frame: Any, table: Callable[[], Schema | None], label: str) -> pa.T
     """The rows of a frame. An index that has a name is a column; one without is dropped.
 
     Args:
-        frame: the frame.
         table: the columns of the table that it is written to; None if the table does not exist.
         label: the table, for messages.
 

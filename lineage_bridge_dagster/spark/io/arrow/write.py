@@ -300,7 +300,6 @@ def arrow_output_metadata(written: ArrowResult, *, partitions: int, preview_rows
     """Metadata of a materialization, read from the snapshot that the write left.
 
     Args:
-        written: what was written.
         partitions: how many of the asset's partitions; only one has a row count of its own.
         preview_rows: rows to show; 0 shows none.
     """
