@@ -7,7 +7,6 @@ would take longer than their commits.
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -15,9 +14,6 @@ from functools import partial
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException
-
-from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
-from lineage_bridge_dagster.settings import Settings
 
 Name = tuple[str, str]
 
@@ -27,12 +23,6 @@ def processes(count: int) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     return ProcessPoolExecutor(count, mp_context=context)
-
-
-def append_by_settings(env: Mapping[str, str], catalog: str, name: Name, values: Sequence[int]) -> int:
-    """As `append`, to a catalog that these variables define."""
-    os.environ.update(env)
-    return _append_each(open_catalog(Settings.from_env(env).all_catalogs(), catalog), name, values)
 
 
 def append(properties: Mapping[str, str], name: Name, values: Sequence[int]) -> int:

@@ -76,18 +76,3 @@ def test_the_steps_of_a_run_share_one_progress_of_topics(
     assert progress[-1].endswith("1 failed, 299 read")
     assert sum(line.startswith("This step read ") for line in logged) == 16
     assert len(logged) < 80
-
-
-def test_each_step_of_a_run_logs_its_own_counts(
-    location: Build, glue: BaseClient, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bundles, "SIZE", 25)
-    w = many(60)
-    create_tables(glue, w)
-    built = location(w)
-    logged = lines(built.materialize(instance, job="materialize_lineage"), instance)
-    for start in ("This step read ", "Comparing tables with their catalogs: 60 of 60 done in "):
-        assert any(line.startswith(start) for line in logged), (start, logged)
-    assert any(line.startswith("This step's") and " chains: " in line for line in logged)
-    assert any(line.startswith("This step's") and " tables: " in line for line in logged)
-    assert len(logged) < 60

@@ -235,17 +235,6 @@ def test_nothing_that_is_masked_is_in_any_file_log_or_mark(
     assert b"masked_" in found
 
 
-def test_connection_error_names_the_region_the_call_and_what_to_grant(
-    extractor: MakeExtractor, aws: StrictAws, catalog: Catalog
-) -> None:
-    catalog.create("orders", "sales")
-    assert extractor().test_connection()
-    aws.fail("GetTables", "AccessDeniedException", times=None)
-    with pytest.raises(LineageBridgeError, match=r"us-east-1: .*GetTables") as caught:
-        extractor().test_connection()
-    assert "glue:GetTables" in caught.value.hint
-
-
 def test_region_that_is_added_later_comes_whole(
     extractor: MakeExtractor, aws: StrictAws, catalog: Catalog
 ) -> None:

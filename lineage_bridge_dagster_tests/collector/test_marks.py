@@ -29,20 +29,6 @@ def test_first_range_starts_at_the_beginning_and_the_next_at_the_published_mark(
     assert (tmp_path / "glue_hwm.txt").read_text() == f"{end}\n"
 
 
-def test_state_comes_back_with_its_mark_alone_and_older_ones_go(tmp_path: Path) -> None:
-    marks = MarkFile("glue", tmp_path)
-    first = MarkState({}, (Identifier("us-east-1", "sales", "orders"),))
-    second = MarkState({"us-east-1/sales": EARLIER}, (Identifier("us-east-1", "sales", "ümläut\n"),))
-    marks.keep(EARLIER, first)
-    marks.publish(EARLIER)
-    marks.keep(LATER, second)
-    # An extract that was never published leaves the state of the published mark alone.
-    assert marks.state(str(marks.read())) == first
-    marks.publish(LATER)
-    assert marks.state(str(marks.read())) == second
-    assert len(list(tmp_path.glob("*.state.gz"))) == 1
-
-
 def test_older_states_that_a_killed_process_left_go_with_the_next_mark_even_the_same(tmp_path: Path) -> None:
     marks = MarkFile("glue", tmp_path)
     for mark in ("2026-11-21 00:00:00", "2026-11-22 00:00:00"):

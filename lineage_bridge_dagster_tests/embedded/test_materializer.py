@@ -207,6 +207,19 @@ def local(
         spark.sql(f"DROP TABLE {quoted('glue', CLUSTER.database, table.tableName)}")
 
 
+def _is_tableflows(local: Local) -> None:
+    """It looks as Tableflow's, and carries no stamp of a loader, with which two would claim it."""
+    glue = local.aws.client("glue", REGION)
+    table = glue.get_table(DatabaseName=CLUSTER.database, Name=TOPIC)["Table"]
+    name = quoted("glue", CLUSTER.database, TOPIC)
+    properties = {row.key for row in local.spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    assert STAMP not in {*table["Parameters"], *properties}
+    (entry,) = (raw for raw in local.client.get("/emulator/tableflow").json() if raw["topic"] == TOPIC)
+    assert table["StorageDescriptor"]["Location"] == entry["table_path"]
+    columns = [column["Name"] for column in table["StorageDescriptor"]["Columns"]]
+    assert {"$$topic", "$$partition", "$$offset"} <= set(columns)
+
+
 class TestTables:
     pytestmark = requires_spark
 
@@ -215,6 +228,7 @@ class TestTables:
         local.tableflow.step()
         assert local.status(TOPIC) == ("RUNNING", "")
         assert local.tables() == [TOPIC]
+        _is_tableflows(local)
         assert local.rows(TOPIC) == 40
         assert local.progress[-1] == {"tables": 10, "synced": 1}
         local.produce(TOPIC, 2)
@@ -282,20 +296,6 @@ class TestTables:
         assert (source["key"], source["value"]) == (b"k", b"not avro")
         local.tableflow.step()
         assert len(local.broker.records("tableflow-errors")) == 1
-
-    def test_tables_look_as_tableflows_and_carry_no_stamp_of_a_loader(self, local: Local) -> None:
-        """With a stamp, two would claim them: a conflict, of which nothing is pushed."""
-        local.produce(TOPIC, 3)
-        local.tableflow.step()
-        glue = local.aws.client("glue", REGION)
-        table = glue.get_table(DatabaseName=CLUSTER.database, Name=TOPIC)["Table"]
-        name = quoted("glue", CLUSTER.database, TOPIC)
-        properties = {row.key for row in local.spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
-        assert STAMP not in {*table["Parameters"], *properties}
-        (entry,) = (raw for raw in local.client.get("/emulator/tableflow").json() if raw["topic"] == TOPIC)
-        assert table["StorageDescriptor"]["Location"] == entry["table_path"]
-        columns = [column["Name"] for column in table["StorageDescriptor"]["Columns"]]
-        assert {"$$topic", "$$partition", "$$offset"} <= set(columns)
 
     def test_a_topic_without_a_record_and_a_schema_is_pending_until_it_has_either(self, local: Local) -> None:
         local.broker.create_topic("new", 1, {})

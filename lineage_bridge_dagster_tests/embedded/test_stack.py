@@ -62,10 +62,15 @@ def _broker_details(stack: Stack) -> dict[str, str]:
     }
 
 
-def test_a_stack_starts_survives_kill_9_of_its_processes_stops_and_resets(stack: Stack) -> None:
+def test_a_stack_starts_survives_kill_9_of_its_processes_stops_and_resets(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigurationError, match="no local stack"):
+        stack.env()
     progress: list[str] = []
     stack.up(progress.append)
     assert _states(stack) == {"running"}
+    _environment_and_commands(stack, monkeypatch)
     assert any("records written" in line for line in progress)
     ports = json.loads(stack.paths.stack_file.read_text())["ports"]
     for running in processes.find(stack.paths).values():
@@ -99,12 +104,8 @@ def test_a_stack_starts_survives_kill_9_of_its_processes_stops_and_resets(stack:
     assert processes.find(stack.paths) == {}
 
 
-def test_the_environment_points_to_the_stack_and_its_commands_work(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(ConfigurationError, match="no local stack"):
-        stack.env()
-    stack.up()
+def _environment_and_commands(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment points to the stack, and its commands work."""
     env = stack.env()
     settings = Settings.from_env(env)
     assert settings.aws.region == world.GLUE_REGION

@@ -60,12 +60,6 @@ def test_known_keys_are_replaced_new_ones_added_and_marked_ones_deleted(
     assert result.snapshots[0].snapshot_id == next(ancestors(spark, table)).snapshot_id
 
 
-def test_merge_is_idempotent(spark: SparkSession, table: TableName) -> None:
-    for _ in range(2):
-        write_frame(frame(spark, (1, "new", None), (2, "new", None)), table, options())
-    assert rows(spark, table) == {(1, "new"), (2, "new")}
-
-
 def test_duplicate_key_is_refused_with_examples(spark: SparkSession, table: TableName) -> None:
     duplicates = frame(spark, (7, "a", None), (7, "b", None), (8, "c", None))
     with pytest.raises(MergeKeyError, match=r"order.id=7 \(2 rows\)\. Nothing was written"):

@@ -101,15 +101,6 @@ def test_a_commit_between_read_and_write_is_kept(client: GlueClient, catalog: Ca
     assert "lineage_bridge.digest" not in parameters
 
 
-def test_a_lost_answer_is_looked_up(client: GlueClient, catalog: Catalog) -> None:
-    catalog.create("orders.v1")
-    push(client, graph_of())
-    catalog.aws.fail("UpdateTable", code="InternalServiceException", status=500, apply_first=True)
-    (result,) = clean(client).results
-    assert result.status == "updated"
-    assert "lineage_bridge.digest" not in catalog.parameters("orders.v1")
-
-
 def test_a_table_that_is_denied_does_not_stop_the_others(client: GlueClient, catalog: Catalog) -> None:
     graph = created(catalog, ("orders.v1", "clicks"))
     push(client, graph)

@@ -16,7 +16,6 @@ from lineage_bridge_dagster.lineage.coverage import Coverage
 from lineage_bridge_dagster.lineage.description import split_description
 from lineage_bridge_dagster.lineage.documents import KEY_LAST_SYNCED
 from lineage_bridge_dagster.lineage.model import Graph
-from lineage_bridge_dagster.lineage.push_results import PushStatus
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, NOW, add_table, discovery
 from lineage_bridge_dagster_tests.catalogs.glue.runs import created, graph_of, push, push_to_glue
@@ -42,27 +41,6 @@ def test_push_writes_lineage_and_keeps_the_rest(client: GlueClient, catalog: Cat
     assert any(line.startswith("+   hop 3  connector: debezium-pg") for line in result.diff)
     assert any(line.endswith("Managed by LineageBridge") for line in result.diff)
     assert not report.failed
-
-
-def test_second_push_writes_nothing_and_only_reads_pages(
-    aws: StrictAws, client: GlueClient, catalog: Catalog
-) -> None:
-    graph = Graph()
-    for number in range(100):
-        catalog.create(f"t{number:03d}")
-        add_table(graph, f"t{number:03d}")
-    versions = [catalog.table(f"t{number:03d}")["VersionId"] for number in range(100)]
-    aws.clear_faults()
-    first = push(client, graph)
-    first_calls = dict(aws.calls)
-    assert first.counts["updated"] == 100
-    assert first.calls == {"GetTables": 1, "UpdateTable": 100} == first_calls
-    aws.clear_faults()
-    second = push(client, graph)
-    assert second.counts["unchanged"] == 100
-    assert second.calls == {"GetTables": 1} == dict(aws.calls)
-    after = [catalog.table(f"t{number:03d}")["VersionId"] for number in range(100)]
-    assert [int(new) - int(old) for old, new in zip(versions, after, strict=True)] == [1] * 100
 
 
 def test_dry_run_shows_the_diff_and_writes_nothing(
@@ -133,20 +111,6 @@ def test_progress_counts_up_to_the_total(client: GlueClient, catalog: Catalog) -
     push(client, graph, progress=lambda done, total, result: seen.append((done, total, result.name)))
     assert [(done, total) for done, total, _ in seen] == [(1, 3), (2, 3), (3, 3)]
     assert {name for _, _, name in seen} == {f"{CLUSTER}.{name}" for name in "abc"}
-
-
-def test_missing_table_fails_without_affecting_the_others(client: GlueClient, catalog: Catalog) -> None:
-    graph = Graph()
-    for name in ("a", "b", "gone"):
-        add_table(graph, name)
-    for name in ("a", "b"):
-        catalog.create(name)
-    report = push(client, graph)
-    assert report.counts["updated"] == 2
-    (failed,) = report.failed
-    assert failed.status is PushStatus.FAILED
-    assert failed.name == f"{CLUSTER}.gone"
-    assert "does not exist in Glue" in failed.reason
 
 
 def test_bug_in_the_chain_of_one_table_does_not_affect_the_others(

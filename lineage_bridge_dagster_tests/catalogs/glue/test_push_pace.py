@@ -44,9 +44,11 @@ def test_first_push_writes_each_table_once_and_the_second_reads_pages(credential
     first = glue.traffic().calls
     assert first["UpdateTable"] <= 1.05 * TABLES
     assert set(glue.versions().values()) == {1}
-    assert push(client, graph).counts["unchanged"] == TABLES
+    report = push(client, graph)
+    assert report.counts["unchanged"] == TABLES
     second = glue.traffic().calls
     assert first - second == {"UpdateTable": TABLES}
+    assert report.calls == second
     assert second.total() <= math.ceil(TABLES / 90) + len(DATABASES)
     assert set(glue.versions().values()) == {1}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
-from lineage_bridge_dagster.lineage.documents import KEY_UPSTREAM_CHAIN
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog, GlueClient
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
@@ -15,7 +14,7 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     complete_coverage,
     glue_node,
 )
-from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, ours, push
+from lineage_bridge_dagster_tests.catalogs.glue.runs import ours, push
 
 
 def _push_tables(client: GlueClient, catalog: Catalog, names: list[str]) -> None:
@@ -109,12 +108,3 @@ def test_removal_limit_counts_tables_outside_the_selection(client: GlueClient, c
         report = push(client, graph, tables=[f"{CLUSTER}.{name}"])
         assert report.counts["refused"] == 1
     assert all(ours(catalog.parameters(name)) for name in names)
-
-
-def test_shorter_chain_from_an_incomplete_discovery_is_held(client: GlueClient, catalog: Catalog) -> None:
-    _push_tables(client, catalog, ["orders.v1"])
-    coverage = complete_coverage(ScopeReport(Scope("connect", ENVIRONMENT, CLUSTER), Status.FAILED, "500"))
-    report = push(client, graph_of(connector=None), coverage)
-    assert report.counts["held"] == 1
-    assert "debezium-pg" in catalog.parameters("orders.v1")[KEY_UPSTREAM_CHAIN]
-    assert push(client, graph_of(connector=None)).counts["updated"] == 1

@@ -14,17 +14,6 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER
 from lineage_bridge_dagster_tests.catalogs.glue.runs import graph_of, push
 
 
-def test_access_denied_names_the_action(aws: StrictAws, client: GlueClient, catalog: Catalog) -> None:
-    catalog.create("orders.v1")
-    aws.fail("UpdateTable", "AccessDeniedException", times=None)
-    (result,) = push(client, graph_of()).results
-    assert result.status is PushStatus.FAILED
-    assert "glue:UpdateTable" in result.reason
-    assert "Allow glue:UpdateTable" in result.hint
-    assert "Lake Formation" in result.hint
-    assert result.attempts == 1
-
-
 def test_write_that_was_applied_before_a_retried_denial_is_found(
     aws: StrictAws, client: GlueClient, catalog: Catalog
 ) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import socket
-import uuid
 from collections.abc import Mapping
 
-import pyarrow as pa
 import pytest
 
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import CatalogError, open_catalog
@@ -16,7 +14,6 @@ from lineage_bridge_dagster.embedded.aws import ACCESS_KEY, SECRET_KEY
 from lineage_bridge_dagster.embedded.aws.server import StrictAws
 from lineage_bridge_dagster.embedded.rest.server import IcebergRest
 from lineage_bridge_dagster.settings import Settings
-from lineage_bridge_dagster_tests.writer_processes import append_by_settings, processes
 
 pytestmark = pytest.mark.xdist_group("rest")
 
@@ -41,23 +38,6 @@ def env(rest: IcebergRest, aws: StrictAws, monkeypatch: pytest.MonkeyPatch) -> d
 def catalogs(env: Mapping[str, str], **tableflow: str) -> Catalogs:
     named = {"tableflow": {"type": "rest", **tableflow}} if tableflow else {}
     return Settings.from_env(env, given={"catalogs": {"named": named}}).all_catalogs()
-
-
-def test_concurrent_appends_of_several_processes_lose_nothing(env: dict[str, str]) -> None:
-    name = (f"ns_{uuid.uuid4().hex[:8]}", "events")
-    catalog = open_catalog(catalogs(env), "s3tables")
-    catalog.create_namespace(name[0])
-    table = catalog.create_table(name, pa.schema([("id", pa.int64())]))
-    rows = list(range(PROCESSES * APPENDS))
-    with processes(PROCESSES) as pool:
-        writers = [
-            pool.submit(append_by_settings, env, "s3tables", name, rows[number::PROCESSES])
-            for number in range(PROCESSES)
-        ]
-    for writer in writers:
-        writer.result()
-    assert sorted(row["id"] for row in table.refresh().scan().to_arrow().to_pylist()) == rows
-    assert len(table.history()) == len(rows)
 
 
 @pytest.mark.parametrize(

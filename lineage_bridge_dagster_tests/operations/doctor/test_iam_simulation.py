@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from lineage_bridge_dagster.embedded.aws import StrictAws
 from lineage_bridge_dagster.lineage.model import Graph
 from lineage_bridge_dagster.operations.doctor import business_context, glue_access
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
-from lineage_bridge_dagster_tests.catalogs.glue.catalog import Catalog
+from lineage_bridge_dagster_tests.aws.extended import ExtendedAws
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import add_table
 from lineage_bridge_dagster_tests.operations.doctor.examined import (
     ACCOUNT,
@@ -23,14 +22,14 @@ from lineage_bridge_dagster_tests.operations.doctor.examined import (
 )
 
 
-@pytest.mark.parametrize("check", [glue_access.update, business_context.available])
 @pytest.mark.parametrize(
-    ("code", "told", "remedy"),
+    ("check", "code", "told", "remedy"),
     [
-        ("AccessDenied", "cannot be tried without writing", "Allow iam:SimulatePrincipalPolicy"),
-        ("Throttling", "cannot be tried without writing", "push one table and see"),
-        ("NoSuchEntity", "does not find the caller's role", "--policy-source-arn ROLE_ARN"),
-        ("", "the account's root user", "least-privilege policy"),
+        (glue_access.update, "AccessDenied", "cannot be tried without", "Allow iam:SimulatePrincipalPolicy"),
+        (glue_access.update, "Throttling", "cannot be tried without writing", "push one table and see"),
+        (glue_access.update, "NoSuchEntity", "does not find the caller's role", "-arn ROLE_ARN"),
+        (glue_access.update, "", "the account's root user", "least-privilege policy"),
+        (business_context.available, "Throttling", "cannot be tried without", "push one table and see"),
     ],
 )
 def test_no_answer_is_a_warning_that_says_what_to_do(
@@ -44,8 +43,7 @@ def test_no_answer_is_a_warning_that_says_what_to_do(
         stub.add_client_error(
             "simulate_principal_policy", code, "no answer", 403 if code.startswith("A") else 400
         )
-    with StrictAws() as aws:
-        Catalog(aws).create("orders.v1")
+    with ExtendedAws() as aws:
         variables = {"LINEAGE_BRIDGE_PUSH_BUSINESS_CONTEXT": "true"}
         context = context_of(variables, graph, **{**aws_clients(aws, "glue"), "iam": iam, "sts": sts})
         *_, found = examine(check, context)

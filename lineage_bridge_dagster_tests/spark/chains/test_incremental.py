@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -126,24 +126,6 @@ def test_rows_that_someone_deleted_are_written_again(spark: SparkSession, databa
         assert contents(spark, database) == before
 
 
-def test_writes_of_some_tables_each_leave_all_of_them_right(spark: SparkSession, database: str) -> None:
-    discovery = world(3)
-    ids = [table_of(f"orders.v{number}") for number in range(3)]
-    found: list[Any] = [write_lineage(spark, discovery, [table], "glue", database) for table in ids]
-    assert [result.changed for result in found] == [1, 1, 1]
-    assert written(write_lineage(spark, discovery, ids, "glue", database)) <= {"coverage"}
-    write_lineage(spark, discovery, None, "glue", f"{database}-full")
-    assert contents(spark, database) == contents(spark, f"{database}-full")
-
-
-def test_setting_for_sql_that_shows_another_form_is_another_input(spark: SparkSession, database: str) -> None:
-    discovery: Discovery = world(1)
-    write_lineage(spark, discovery, None, "glue", database, sql="redacted")
-    result = write_lineage(spark, discovery, None, "glue", database, sql="hash")
-    assert result.changed == 1
-    assert "sha256:" in str(contents(spark, database)["upstream_chains"])
-
-
 def gone(discovery: Discovery, number: int) -> Discovery:
     """The same discovery without one of its tables."""
     graph = Graph(discovery.graph.nodes.values(), discovery.graph.edges.values())
@@ -156,7 +138,10 @@ READ = Coverage([ScopeReport(Scope("tableflow", ENV, CLUSTER), Status.COMPLETE)]
 
 def test_runs_of_some_tables_and_of_all_store_each_change_once(spark: SparkSession, database: str) -> None:
     discovery = replace(world(4), coverage=READ)
-    write_lineage(spark, discovery, None, "glue", database)
+    ids = [table_of(f"orders.v{number}") for number in range(4)]
+    for tables in (ids[:2], ids[2:]):
+        assert write_lineage(spark, discovery, tables, "glue", database).changed == 2
+    assert written(write_lineage(spark, discovery, ids, "glue", database)) <= {"coverage"}
     new = add_table(discovery.graph, "new")
     above, topic = (topic_id(ENV, CLUSTER, name) for name in ("orders.v2", "new"))
     discovery.graph.add_edge(Edge(above, topic, "transforms"))

@@ -48,13 +48,8 @@ def test_server_that_is_not_there_is_named(
     assert "spark.remote" in raised.value.hint
 
 
-#: More than the server's memory, in one row.
-_TOO_LARGE = "length(concat(repeat(string(id), 900000000), repeat(string(id), 900000000)))"
-
-
-@pytest.mark.parametrize("cause", ["killed", "out of memory"])
 def test_run_whose_server_ends_says_so_and_its_retry_succeeds(
-    server: ConnectServer, spark_catalog: CatalogSettings, database: str, cause: str
+    server: ConnectServer, spark_catalog: CatalogSettings, database: str
 ) -> None:
     resource = SparkResource(catalog=spark_catalog.model_dump(exclude_none=True))
     manager = PySparkIcebergIOManager(
@@ -65,9 +60,7 @@ def test_run_whose_server_ends_says_so_and_its_retry_succeeds(
     @asset(key="numbers")
     def numbers() -> Any:
         rows = resource.spark_session.range(5)
-        if dying and cause == "out of memory":
-            rows = rows.selectExpr(f"{_TOO_LARGE} AS id")
-        elif dying:
+        if dying:
             server.kill()
         return rows
 
@@ -80,12 +73,9 @@ def test_run_whose_server_ends_says_so_and_its_retry_succeeds(
         data = event.step_failure_data.user_failure_data
         assert data is not None
         said = str(data.description)
-        # A server that is out of memory may still say so before it ends.
-        is_full = f"Spark at {server.url} is at its limits" in said and "OutOfMemoryError" in said
-        is_gone = f"Spark at {server.url} stopped answering" in said and "Run this again" in said
-        assert is_gone or (is_full and cause == "out of memory"), said
+        assert f"Spark at {server.url} stopped answering" in said
+        assert "Run this again" in said
         dying = False
-        server.kill()
         server.start()
         assert materialize([numbers], resources={"io_manager": manager}, instance=instance).success
         assert resource.spark_session.table(f"glue.`{database}`.numbers").count() == 5

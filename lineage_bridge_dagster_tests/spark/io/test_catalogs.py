@@ -80,20 +80,22 @@ def test_assets_in_two_catalogs_are_written_and_read_in_one_session(
     assert found["copied"] == found["back"] == [{"id": 1, "country": "de"}]
 
 
-@pytest.mark.parametrize("write_mode", ["append", "overwrite", "merge"])
 def test_each_write_mode_works_in_a_rest_catalog(
-    resource: SparkResource, spark: SparkSession, namespace: str, write_mode: str
+    resource: SparkResource, spark: SparkSession, namespace: str
 ) -> None:
-    keys = {"join_cols": ["id"]} if write_mode == "merge" else {}
+    def numbers(mode: str, **keys: Any) -> AssetsDefinition:
+        @asset(key=mode, metadata=in_bucket(namespace, mode, write_mode=mode, **keys))
+        def written() -> DataFrame:
+            return spark.createDataFrame([(1,), (2,)], "id int")
 
-    @asset(metadata=in_bucket(namespace, write_mode, write_mode=write_mode, **keys))
-    def numbers() -> DataFrame:
-        return spark.createDataFrame([(1,), (2,)], "id int")
+        return written
 
-    assert run(resource, numbers).success
-    assert run(resource, numbers).success
-    rows = sorted(row.id for row in spark.table(quoted("buckets", namespace, write_mode)).collect())
-    assert rows == ([1, 1, 2, 2] if write_mode == "append" else [1, 2])
+    assets = [numbers("append"), numbers("overwrite"), numbers("merge", join_cols=["id"])]
+    assert run(resource, *assets).success
+    assert run(resource, *assets).success
+    for mode in ("append", "overwrite", "merge"):
+        rows = sorted(row.id for row in spark.table(quoted("buckets", namespace, mode)).collect())
+        assert rows == ([1, 1, 2, 2] if mode == "append" else [1, 2])
 
 
 def test_a_namespace_that_is_missing_is_named_with_what_to_create(

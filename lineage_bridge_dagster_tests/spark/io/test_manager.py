@@ -84,23 +84,6 @@ def test_metadata_has_rows_schema_and_snapshot(
     assert spark.table(quoted("glue", database, "out.v1")).count() == 7
 
 
-def test_second_run_replaces_the_rows_or_appends_them(
-    spark: SparkSession, manager: PySparkIcebergIOManager, database: str
-) -> None:
-    @asset(key="replaced")
-    def replaced() -> DataFrame:
-        return spark.range(2)
-
-    @asset(key="appended", metadata={"lineage_bridge/write_mode": "append"})
-    def appended() -> DataFrame:
-        return spark.range(2)
-
-    for _ in range(2):
-        assert run(manager, replaced, appended).success
-    assert spark.table(quoted("glue", database, "replaced")).count() == 2
-    assert spark.table(quoted("glue", database, "appended")).count() == 4
-
-
 def test_chain_is_read_as_its_hops_in_order(
     spark: SparkSession, manager: PySparkIcebergIOManager, database: str
 ) -> None:

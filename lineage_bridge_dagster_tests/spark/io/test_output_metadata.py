@@ -55,17 +55,6 @@ def test_preview_of_a_slice_shows_rows_of_the_slice(spark: SparkSession, table: 
     assert [record.data["id"] for record in metadata["lineage_bridge/preview"].records] == [4]
 
 
-@pytest.mark.parametrize("condition", ["country = 'de'", "country = 'de' AND id % 2 = 1"])
-def test_row_count_after_a_slice_within_files_is_that_of_the_table(
-    spark: SparkSession, table: TableName, condition: str
-) -> None:
-    stored = orders(spark, (1, "de", 1.0), (2, "fr", 2.0), (3, "de", 3.0), (4, "de", 4.0))
-    write_frame(stored.coalesce(1), table, WriteOptions())
-    by_condition = WriteOptions(write_mode="overwrite_slice", overwrite_filter=condition)
-    metadata = metadata_of(write_frame(orders(spark, (5, "de", 5.0)), table, by_condition), spark)
-    assert metadata["dagster/row_count"] == spark.table(table.sql).count()
-
-
 def test_rows_with_delete_files_are_not_counted(spark: SparkSession, table: TableName) -> None:
     write_frame(orders(spark, (1, "de", 1.0), (2, "fr", 2.0)).coalesce(1), table, WriteOptions())
     spark.sql(f"ALTER TABLE {table.sql} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')")

@@ -13,8 +13,6 @@ import pytest
 from dagster import (
     AllPartitionMapping,
     AssetIn,
-    BackfillPolicy,
-    DagsterInstance,
     DailyPartitionsDefinition,
     MultiPartitionsDefinition,
     StaticPartitionsDefinition,
@@ -68,30 +66,6 @@ def test_partitions_replace_and_read_their_own_slice(manager: IcebergIOManager) 
     assert [str(field.transform) for field in stored(manager, "sales").spec().fields] == ["day"]
     run(manager, sales, whole, selection=[whole])
     assert seen == {"2026-01-01": [1], "2026-01-02": [200], "whole": [1, 200]}
-
-
-def test_backfill_of_a_range_is_one_snapshot(manager: IcebergIOManager) -> None:
-    @asset(
-        key="sales",
-        partitions_def=DAYS,
-        metadata={"partition_expr": "day"},
-        backfill_policy=BackfillPolicy.single_run(),
-    )
-    def sales(context) -> pa.Table:  # type: ignore[no-untyped-def]
-        days = [date.fromisoformat(key) for key in context.partition_keys]
-        return pa.table({"day": days, "n": range(len(days))})
-
-    tags = {
-        "dagster/asset_partition_range_start": "2026-01-03",
-        "dagster/asset_partition_range_end": "2026-01-12",
-    }
-    with DagsterInstance.ephemeral() as instance:
-        for _ in range(2):
-            assert run(manager, sales, tags=tags, instance=instance).success
-    table = stored(manager, "sales")
-    assert len(table.snapshots()) == 2
-    assert len(rows(manager, "sales")) == 10
-    assert {s.summary["added-records"] for s in table.snapshots()} == {"10"}
 
 
 def test_several_dimensions_and_rows_outside_the_slice(manager: IcebergIOManager) -> None:
