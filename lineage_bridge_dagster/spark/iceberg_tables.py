@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,27 @@ _NO_NAMESPACE = {"NoSuchNamespaceException", "NoSuchDatabaseException", "EntityN
 
 
 class MissingTableError(LineageBridgeError):
-    """The catalog has no such Iceberg table."""
+    """The catalog has no such Iceberg table.
+
+    Args:
+        names: the tables of the database; None if the catalog does not show that either.
+        detail: what the engine says, as lines of its own.
+    """
+
+    def __init__(self, table: TableName, names: Sequence[str] | None, detail: str = "") -> None:
+        if names is None:
+            super().__init__(
+                f"Catalog {table.catalog} has no database {table.database}, or does not show it.",
+                hint="Check the database's name and region, and grant glue:GetDatabase and glue:GetTables.",
+            )
+            return
+        near = difflib.get_close_matches(table.table, names, 3)
+        similar = f" It has {', '.join(near)}." if near else ""
+        super().__init__(
+            f"Database {table.database} of catalog {table.catalog} has no Iceberg table {table.table}."
+            f"{similar}{detail}",
+            hint="Materialize the asset that writes it, or correct its dagster/table_name.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

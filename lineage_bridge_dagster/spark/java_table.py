@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class JavaTable:
     """A table as it was when it was loaded; changes apply to its current state.
 
-    `SqlTable` does the same without a JVM.
+    `SqlTable` does the same without a JVM, and says what each of them is.
     """
 
     def __init__(self, spark: SparkSession, name: str) -> None:
@@ -27,7 +27,6 @@ class JavaTable:
 
     @property
     def location(self) -> str:
-        """The base location of data and metadata."""
         return str(self._table.location())
 
     @property
@@ -41,7 +40,6 @@ class JavaTable:
         return [str(file.path()) for files in kinds for file in files]
 
     def ancestors(self) -> Iterator[Snapshot]:
-        """The snapshots of the current branch, newest first, as far back as they are kept."""
         at = self._table.currentSnapshot()
         while at is not None:
             yield self._snapshot(at)
@@ -49,20 +47,16 @@ class JavaTable:
             at = None if parent is None else self._table.snapshot(parent)
 
     def snapshot(self, snapshot_id: int) -> Snapshot | None:
-        """A snapshot that is still kept, on the current branch or not."""
         found = self._table.snapshot(snapshot_id)
         return None if found is None else self._snapshot(found)
 
     def snapshot_count(self) -> int:
-        """How many snapshots are kept, on any branch."""
         return int(self._table.snapshots().size())
 
     def history(self) -> list[tuple[int, int]]:
-        """The snapshots that became current, oldest first: epoch milliseconds and ids."""
         return [(int(each.timestampMillis()), int(each.snapshotId())) for each in self._table.history()]
 
     def partition_fields(self) -> tuple[PartitionField, ...]:
-        """The fields of the current partition spec, but for those that were dropped."""
         schema, fields = self._table.schema(), []
         for field in self._table.spec().fields():
             transform, _, argument = str(field.transform().toString()).partition("[")
@@ -75,7 +69,6 @@ class JavaTable:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the table has a sort order now."""
         return bool(self._table.sortOrder().isSorted())
 
     def sort_columns(self) -> frozenset[str]:
@@ -112,7 +105,6 @@ class JavaTable:
         self._table.updateSchema().caseSensitive(False).unionByNameWith(wanted).commit()
 
     def create_branch(self, branch: str, snapshot_id: int) -> None:
-        """Create a branch at a snapshot."""
         self._table.manageSnapshots().createBranch(branch, snapshot_id).commit()
 
     def publish(self, branch: str) -> None:
@@ -123,7 +115,6 @@ class JavaTable:
         self._table.manageSnapshots().fastForwardBranch("main", branch).removeBranch(branch).commit()
 
     def remove_branch(self, branch: str) -> None:
-        """Remove a branch, if it is there."""
         if branch in self._table.refs():
             self._table.manageSnapshots().removeBranch(branch).commit()
 

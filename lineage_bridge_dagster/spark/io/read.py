@@ -177,20 +177,11 @@ def _unreadable(spark: SparkSession, table: TableName, error: Exception) -> Line
     except spark_errors() as unreachable:
         error = unreachable
     if names is None:
-        return MissingTableError(
-            f"Catalog {table.catalog} has no database {table.database}, or does not show it.",
-            hint="Check the database's name and region, and grant glue:GetDatabase and glue:GetTables.",
-        )
+        return MissingTableError(table, None)
     if table.table.lower() in (name.lower() for name in names):
         return LineageBridgeError(
             f"Table {table.database}.{table.table} of catalog {table.catalog} could not be read: "
             f"{root_cause(error)}",
             hint=_reading_hint(spark, table.catalog, error),
         )
-    near = difflib.get_close_matches(table.table, names, 3)
-    similar = f" It has {', '.join(near)}." if near else ""
-    return MissingTableError(
-        f"Database {table.database} of catalog {table.catalog} has no Iceberg table {table.table}.{similar}\n"
-        f"  {root_cause(error)}",
-        hint="Materialize the asset that writes it, or correct its dagster/table_name.",
-    )
+    return MissingTableError(table, names, f"\n  {root_cause(error)}")

@@ -16,7 +16,7 @@ from lineage_bridge_dagster.catalogs.iceberg.table_errors import hint_of
 from lineage_bridge_dagster.catalogs.settings.catalog import CatalogSettings
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
-from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
+from lineage_bridge_dagster.spark.iceberg_tables import TableName
 from lineage_bridge_dagster.spark.io.source import AssetSource, database_and_table, plain
 from lineage_bridge_dagster.spark.java_errors import root_cause
 from lineage_bridge_dagster.specs.metadata import LineageMetadata
@@ -68,13 +68,13 @@ def refuse_tableflows(table: TableName, catalogs: Catalogs, definitions: Iterabl
             raise tableflows(table, str(_value(metadata, "written_by")))
 
 
-def refuse_tableflows_location(spark: SparkSession, table: TableName) -> None:
+def refuse_tableflows_location(location: str, table: TableName) -> None:
     """Refuse a table whose files are where Tableflow keeps those of a topic.
 
     Raises:
         ConfigurationError: they are.
     """
-    if exists(spark, table) and is_tableflow_location(location(spark, table)):
+    if is_tableflow_location(location):
         raise tableflows(table)
 
 

@@ -25,6 +25,7 @@ from lineage_bridge_dagster.spark.iceberg_tables import (
     at_snapshot,
     ensure_table,
     exists,
+    location,
     open_table,
 )
 from lineage_bridge_dagster.spark.io.frames import (
@@ -74,7 +75,8 @@ def write_frame(
         LineageBridgeError: the table cannot take the frame, or the commit failed; the message says which.
     """
     spark = frame.sparkSession
-    refuse_tableflows_location(spark, table)
+    if exists(spark, table):
+        refuse_tableflows_location(location(spark, table), table)
     types = types_of(frame, slice_.exprs, f"partition_expr of {table}") if slice_ is not None else {}
     if options.overwrite_filter and options.write_mode == "overwrite_slice":
         filtered(frame, options.overwrite_filter, f"overwrite_filter of {table}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,14 +17,13 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import parse_transform
 
-from lineage_bridge_dagster.catalogs.iceberg.own_folders import is_tableflow_location
 from lineage_bridge_dagster.catalogs.iceberg.table_errors import translate
 from lineage_bridge_dagster.errors import ConfigurationError, LineageBridgeError
 from lineage_bridge_dagster.spark import partitioning
 from lineage_bridge_dagster.spark.iceberg_tables import MissingTableError, TableName
 from lineage_bridge_dagster.spark.io.arrow.plan import ArrowState
 from lineage_bridge_dagster.spark.io.requests import WriteRequest
-from lineage_bridge_dagster.spark.io.targets import no_namespace, tableflows
+from lineage_bridge_dagster.spark.io.targets import no_namespace
 from lineage_bridge_dagster.spark.partitioning import PartitionField
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 
@@ -68,18 +66,10 @@ def require(catalog: Catalog, table: TableName) -> Table:
     try:
         names = [str(name[-1]) for name in catalog.list_tables((table.database,))]
     except NoSuchNamespaceError as error:
-        raise MissingTableError(
-            f"Catalog {table.catalog} has no database {table.database}, or does not show it.",
-            hint="Check the database's name and region, and grant glue:GetDatabase and glue:GetTables.",
-        ) from error
+        raise MissingTableError(table, None) from error
     except Exception as error:
         raise translate(error, action="Listing", where=f"the database {table.database}") from error
-    near = difflib.get_close_matches(table.table, names, 3)
-    similar = f" It has {', '.join(near)}." if near else ""
-    raise MissingTableError(
-        f"Database {table.database} of catalog {table.catalog} has no Iceberg table {table.table}.{similar}",
-        hint="Materialize the asset that writes it, or correct its dagster/table_name.",
-    )
+    raise MissingTableError(table, names)
 
 
 def create(
@@ -130,16 +120,6 @@ def create(
                 hint="Correct the columns of the DataFrame, or partition_by.",
             ) from error
         raise translate(error, action="Creating", where=f"the table {table}") from error
-
-
-def refuse_tableflows_location(found: Table, table: TableName) -> None:
-    """Refuse a table whose files are where Tableflow keeps those of a topic.
-
-    Raises:
-        ConfigurationError: they are.
-    """
-    if is_tableflow_location(found.location()):
-        raise tableflows(table)
 
 
 def state_of(found: Table) -> ArrowState:

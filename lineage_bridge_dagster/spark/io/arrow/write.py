@@ -57,6 +57,7 @@ from lineage_bridge_dagster.spark.io.results import (
     commit_metadata,
     preview,
 )
+from lineage_bridge_dagster.spark.io.targets import refuse_tableflows_location
 from lineage_bridge_dagster.spark.snapshot import Snapshot
 from lineage_bridge_dagster.specs.metadata import StandardMetadata
 
@@ -139,7 +140,7 @@ class _Write:
             state = ArrowState(planned[0], planned[1])
             plan_arrow_write(columns, name, state, request.options, request.slice_)
             table = tables.create(self.catalog, request, *planned)
-        tables.refuse_tableflows_location(table, name)
+        refuse_tableflows_location(table.location(), name)
         rows = self.aligned(table)
         plan = plan_arrow_write(rows.schema, name, tables.state_of(table), request.options, request.slice_)
         head = table.current_snapshot()
