@@ -23,7 +23,7 @@ from lineage_bridge_dagster.operations.doctor import (
     openlineage,
     s3_tables,
 )
-from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
+from lineage_bridge_dagster.operations.doctor.confluent_keys import key_checks
 from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Check, Finding, failed
 from lineage_bridge_dagster.redaction.redact import redact_text
@@ -50,7 +50,7 @@ def all_checks() -> list[Check]:
         Check("network.proxies", "Which proxies are set?", network.proxies),
         Check("network.endpoints", "Can the endpoints be reached?", network.endpoints),
         Check("network.spark", "Does the Spark master or server respond?", network.spark),
-        *ConfluentKeys().checks(),
+        *key_checks(),
         Check("aws.credentials", "Where do the AWS credentials come from?", aws_identity.credentials),
         Check("aws.identity", "Which AWS identity is in use?", aws_identity.identity),
         Check("aws.account", "Is the catalog in the right account?", aws_identity.account),

@@ -19,92 +19,82 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.operations.doctor.confluent_survey import (
     Door,
-    Survey,
+    bounded,
     cloud_door,
-    survey,
     with_key,
 )
-from lineage_bridge_dagster.operations.doctor.context import Context, Once
+from lineage_bridge_dagster.operations.doctor.context import Context
 from lineage_bridge_dagster.operations.doctor.finding import Check, Finding, failed, ok, skipped, warning
 
-#: Attempts and seconds of a request; the doctor gives up sooner than a discovery.
-_ATTEMPTS, _TIMEOUT_SECONDS = 2, 10.0
 #: The most endpoints of other planes at which a refused key is tried.
 _MAX_OTHER_DOORS = 12
 
 
-class ConfluentKeys:
-    """The checks of keys, which share one survey per context."""
+def key_checks() -> list[Check]:
+    """One check per plane, and one for the keys themselves."""
+    planes: list[Plane] = ["kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
+    return [
+        Check("confluent.cloud", "Does Confluent Cloud accept the Cloud key?", _cloud),
+        *(
+            Check(
+                f"confluent.{plane}",
+                f"Is there an accepted key for each {PLANE_NAMES[plane]}?",
+                partial(_plane, plane=plane),
+            )
+            for plane in planes
+        ),
+        Check("confluent.keys", "Is every configured key well-formed and used?", _keys),
+    ]
 
-    def __init__(self) -> None:
-        self._surveys: dict[int, Once[Survey]] = {}
 
-    def checks(self) -> list[Check]:
-        """One check per plane, and one for the keys themselves."""
-        planes: list[Plane] = ["kafka", "schema_registry", "flink", "ksqldb", "tableflow"]
-        return [
-            Check("confluent.cloud", "Does Confluent Cloud accept the Cloud key?", self.cloud),
-            *(
-                Check(
-                    f"confluent.{plane}",
-                    f"Is there an accepted key for each {PLANE_NAMES[plane]}?",
-                    partial(self.plane, plane=plane),
-                )
-                for plane in planes
-            ),
-            Check("confluent.keys", "Is every configured key well-formed and used?", self.keys),
-        ]
+def _cloud(context: Context) -> Iterator[Finding]:
+    """The Cloud key, and the lists that it may not read."""
+    yield _knock(context, cloud_door())
+    try:
+        unlisted = context.survey().unlisted
+    except ConfluentError:
+        return
+    for error in unlisted:
+        yield failed("Listed clusters, registries, compute pools and ksqlDB.", error.message, error.hint)
 
-    def cloud(self, context: Context) -> Iterator[Finding]:
-        """The Cloud key, and the lists that it may not read."""
-        yield _knock(_bounded(context.confluent), cloud_door(), self._survey(context))
-        try:
-            unlisted = self._survey(context)().unlisted
-        except ConfluentError:
-            return
-        for error in unlisted:
-            yield failed("Listed clusters, registries, compute pools and ksqlDB.", error.message, error.hint)
 
-    def plane(self, context: Context, *, plane: Plane) -> Iterator[Finding]:
-        """Each door of a plane."""
-        settings = _bounded(context.confluent)
-        tried = f"Listed what {PLANE_NAMES[plane]} keys are for."
-        try:
-            found = self._survey(context)()
-        except ConfluentError as error:
-            yield skipped(tried, f"Confluent Cloud did not list them: {error.message}", _SEE_CLOUD)
-            return
-        doors = found.of(plane)
-        if not doors:
-            yield skipped(tried, "There is none.")
-        for door in doors:
-            yield _knock(settings, door, self._survey(context))
+def _plane(context: Context, *, plane: Plane) -> Iterator[Finding]:
+    """Each door of a plane."""
+    tried = f"Listed what {PLANE_NAMES[plane]} keys are for."
+    try:
+        found = context.survey()
+    except ConfluentError as error:
+        yield skipped(tried, f"Confluent Cloud did not list them: {error.message}", _SEE_CLOUD)
+        return
+    doors = found.of(plane)
+    if not doors:
+        yield skipped(tried, "There is none.")
+    for door in doors:
+        yield _knock(context, door)
 
-    def keys(self, context: Context) -> Iterator[Finding]:
-        """Keys that nothing uses, and keys with stray spaces or quotes."""
-        settings = context.confluent
-        tried = "Compared the configured keys with what needs a key."
-        broken = False
-        for slot, credential in sorted(settings.credentials.items()):
-            if problem := _malformed(credential):
-                broken = True
-                name = credential.variable or variable_of(slot, "key")
-                yield failed(tried, f"{name} or its secret {problem}.", "Remove them from the variable.")
-        try:
-            found = self._survey(context)()
-        except ConfluentError as error:
-            yield skipped(tried, f"Confluent Cloud did not list them: {error.message}", _SEE_CLOUD)
-            return
-        used = {_slot_used(settings, door) for door in found.doors}
-        unused = [slot for slot in sorted(settings.credentials) if slot not in used]
-        for slot in unused:
-            name = settings.credentials[slot].variable or variable_of(slot, "key")
-            yield warning(tried, f"{name} is set, but nothing uses this key{_named(slot)}.", _UNUSED)
-        if not unused and not broken:
-            yield ok(tried, f"All {len(settings.credentials)} are used.")
 
-    def _survey(self, context: Context) -> Once[Survey]:
-        return self._surveys.setdefault(id(context), Once(partial(_survey, context)))
+def _keys(context: Context) -> Iterator[Finding]:
+    """Keys that nothing uses, and keys with stray spaces or quotes."""
+    settings = context.confluent
+    tried = "Compared the configured keys with what needs a key."
+    broken = False
+    for slot, credential in sorted(settings.credentials.items()):
+        if problem := _malformed(credential):
+            broken = True
+            name = credential.variable or variable_of(slot, "key")
+            yield failed(tried, f"{name} or its secret {problem}.", "Remove them from the variable.")
+    try:
+        found = context.survey()
+    except ConfluentError as error:
+        yield skipped(tried, f"Confluent Cloud did not list them: {error.message}", _SEE_CLOUD)
+        return
+    used = {_slot_used(settings, door) for door in found.doors}
+    unused = [slot for slot in sorted(settings.credentials) if slot not in used]
+    for slot in unused:
+        name = settings.credentials[slot].variable or variable_of(slot, "key")
+        yield warning(tried, f"{name} is set, but nothing uses this key{_named(slot)}.", _UNUSED)
+    if not unused and not broken:
+        yield ok(tried, f"All {len(settings.credentials)} are used.")
 
 
 _SEE_CLOUD = "Correct what the check confluent.cloud reports first."
@@ -115,21 +105,8 @@ _UNUSED = (
 )
 
 
-def _survey(context: Context) -> Survey:
-    with ConfluentSession(_bounded(context.confluent)) as session:
-        return survey(session)
-
-
-def _bounded(settings: ConfluentSettings) -> ConfluentSettings:
-    return settings.model_copy(
-        update={
-            "max_attempts": min(settings.max_attempts, _ATTEMPTS),
-            "timeout_seconds": min(settings.timeout_seconds, _TIMEOUT_SECONDS),
-        }
-    )
-
-
-def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Finding:
+def _knock(context: Context, door: Door) -> Finding:
+    settings = bounded(context.confluent)
     tried = f"{door.request} at {door.place}"
     try:
         credential = door.access.credential(settings)
@@ -140,7 +117,7 @@ def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Fin
         kind = failed if door.plane == "confluent_cloud" else warning
         return kind(f"{tried}.", error.message, f"{error.hint} Until then, its lineage is missing.")
     except Unauthorized as error:
-        if owner := _owner(settings, credential, door, others):
+        if owner := _owner(context, credential, door):
             return failed(
                 tried,
                 f"401: the key is not valid here, but {owner} accepts it: the key belongs to another plane.",
@@ -156,12 +133,13 @@ def _knock(settings: ConfluentSettings, door: Door, others: Once[Survey]) -> Fin
     return ok(tried, "Accepted.")
 
 
-def _owner(settings: ConfluentSettings, credential: Credential, refused: Door, others: Once[Survey]) -> str:
+def _owner(context: Context, credential: Credential, refused: Door) -> str:
     """The place that accepts a refused key; empty if none of those that are known does."""
+    settings = bounded(context.confluent)
     doors = [cloud_door()]
     # Without the survey only the control plane is known, and it may be the one that refused.
     with contextlib.suppress(ConfluentError):
-        doors = others().doors
+        doors = context.survey().doors
     elsewhere = [door for door in doors if door.access != refused.access]
     for door in elsewhere[:_MAX_OTHER_DOORS]:
         try:

@@ -33,6 +33,8 @@ R = TypeVar("R", bound=ApiRecord)
 
 #: A subject that no registry has; requesting it is the cheapest possible read.
 _NO_SUBJECT = "lineage-bridge-doctor"
+#: Attempts and seconds of a request; the doctor gives up sooner than a discovery.
+_ATTEMPTS, _TIMEOUT_SECONDS = 2, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,16 @@ def survey(session: ConfluentSession) -> Survey:
         for organization in organizations[:1]:
             found.doors += [_flink(organization.id, environment, key, regions) for key in regions_of(pools)]
     return found
+
+
+def bounded(settings: ConfluentSettings) -> ConfluentSettings:
+    """The settings with the doctor's patience."""
+    return settings.model_copy(
+        update={
+            "max_attempts": min(settings.max_attempts, _ATTEMPTS),
+            "timeout_seconds": min(settings.timeout_seconds, _TIMEOUT_SECONDS),
+        }
+    )
 
 
 def with_key(settings: ConfluentSettings, plane: Plane, credential: Credential) -> ConfluentSettings:

@@ -21,6 +21,7 @@ from lineage_bridge_dagster.config.aws import aws_session
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 from lineage_bridge_dagster.config.env_file import file_variables, secret_variables
 from lineage_bridge_dagster.config.groups import Given
+from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.datazone.settings import DataZoneSettings
 from lineage_bridge_dagster.errors import ConfigurationError
@@ -28,6 +29,7 @@ from lineage_bridge_dagster.lineage.catalog_tables import tableflow_places
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.nodes import GlueTableNode
 from lineage_bridge_dagster.openlineage.settings import OpenLineageSettings
+from lineage_bridge_dagster.operations.doctor.confluent_survey import Survey, bounded, survey
 from lineage_bridge_dagster.operations.identity import caller_of, identity_of
 from lineage_bridge_dagster.settings import Settings
 
@@ -118,6 +120,12 @@ class Context:
         #: The caller as AWS knows it. Raises botocore's errors and `ConfigurationError`.
         self.caller = Once(lambda: caller_of(self.aws, self.client("sts")))
         self.stored = Once(stored)
+        #: What in Confluent needs a key. Raises `ConfluentError` and `ConfigurationError`.
+        self.survey = Once(self._survey)
+
+    def _survey(self) -> Survey:
+        with ConfluentSession(bounded(self.confluent)) as session:
+            return survey(session)
 
     def _readable_secrets(self) -> Mapping[str, str]:
         try:

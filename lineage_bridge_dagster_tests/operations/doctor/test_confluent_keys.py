@@ -10,7 +10,7 @@ import pytest
 from lineage_bridge_dagster.config.credentials import CLUSTER_CREDENTIALS
 from lineage_bridge_dagster.embedded import world
 from lineage_bridge_dagster.operations.doctor.checks import run_checks
-from lineage_bridge_dagster.operations.doctor.confluent_keys import ConfluentKeys
+from lineage_bridge_dagster.operations.doctor.confluent_keys import key_checks
 from lineage_bridge_dagster.operations.doctor.finding import CheckStatus, Finding
 from lineage_bridge_dagster_tests.embedded.confluent.emulator import ConfluentEmulator
 from lineage_bridge_dagster_tests.operations.doctor.examined import context_of
@@ -26,7 +26,7 @@ def emulator() -> Iterator[ConfluentEmulator]:
 
 
 def _examined(variables: Mapping[str, str]) -> list[Finding]:
-    return run_checks(ConfluentKeys().checks(), context_of(variables))
+    return run_checks(key_checks(), context_of(variables))
 
 
 def _bad(findings: list[Finding]) -> list[Finding]:
