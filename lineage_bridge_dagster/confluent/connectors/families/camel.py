@@ -51,12 +51,13 @@ def _reader(dataset: KeyedDataset) -> Callable[[SourceContext], Iterator[Written
     return source
 
 
-def _queried(rule: naming.Rule, part: str) -> Callable[..., str]:
-    """A rule, one part of which is the table of a query."""
+def _queried(rule: naming.Rule, part: str, within: str = "") -> Callable[..., str]:
+    """A rule, one part of which is the table of a query, and another what the table's name starts with."""
 
     def dataset(query: str, **parts: str) -> str:
         found = _TABLE.search(query)
-        return rule(**parts, **{part: found[1].rpartition(".")[2] if found else ""})
+        before, _, name = (found[1] if found else "").rpartition(".")
+        return rule(**{**parts, part: name, **({within: before} if within and before else {})})
 
     return dataset
 
@@ -75,7 +76,7 @@ def _sqs_queue(arn: str) -> str:
 
 _RULES: Mapping[str, Callable[..., str]] = {
     "api_url": api_url,
-    "cassandra_table": _queried(naming.CASSANDRA, "table"),
+    "cassandra_table": _queried(naming.CASSANDRA, "table", "keyspace"),
     "event_hub": event_hub,
     "gcs_object": _gcs_object,
     "mqtt_topic": mqtt_topic,
