@@ -14,7 +14,7 @@ from lineage_bridge_dagster.redaction.redact import redact_sql, redact_text
 _OF_EVENTS = ("eventType", "eventTime", "producer", "schemaURL")
 _OF_RUNS = ("parent", "parentRun", "processing_engine")
 _OF_JOBS = ("jobType", "ownership", "lineage")
-_OF_DATASETS = ("schema", "symlinks", "columnLineage", "lineage")
+_OF_DATASETS = ("schema", "symlinks", "columnLineage", "lineage", "lifecycleStateChange")
 _OF_OUTPUTS = ("outputStatistics",)
 
 

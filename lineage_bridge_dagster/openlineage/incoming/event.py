@@ -5,7 +5,7 @@ Source: https://openlineage.io/spec, core 1-x and 2-0-2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -73,6 +73,8 @@ class FieldLineage(NamedTuple):
 class ToldDataset:
     """A dataset as an event tells of it.
 
+    Of aliases, fields and columns, None is not told, and empty is deleted.
+
     Attributes:
         aliases: Its other names, from the facet `symlinks`.
         fields: Its columns.
@@ -81,15 +83,17 @@ class ToldDataset:
             are made of (facet `columnLineage`).
         columns: Of an output.
         written: Whether statistics show that the run wrote to it.
+        only_changed: Whether the run altered, truncated or dropped it, which alone moves no data.
     """
 
     name: OpenLineageName
-    aliases: tuple[OpenLineageName, ...] = ()
-    fields: Sequence[Field] = ()
+    aliases: tuple[OpenLineageName, ...] | None = None
+    fields: Sequence[Field] | None = None
     made_of: frozenset[OpenLineageName] | None = None
     explicit: bool = False
-    columns: tuple[FieldLineage, ...] = ()
+    columns: tuple[FieldLineage, ...] | None = None
     written: bool = False
+    only_changed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +140,8 @@ class IncomingEvent:
     transition: Transition | None = None
     inputs: tuple[ToldDataset, ...] = ()
     outputs: tuple[ToldDataset, ...] = ()
+
+    @property
+    def written(self) -> Iterator[ToldDataset]:
+        """The outputs that data goes into."""
+        return (each for each in self.outputs if self.inputs or each.written or not each.only_changed)

@@ -36,30 +36,34 @@ class OutputLineage(NamedTuple):
 def column_lineage_of(facets: Mapping[str, Any]) -> OutputLineage | None:
     """What the facets of an output tell of its inputs; None if they tell nothing.
 
-    `lineage` names all of them; `columnLineage` only those whose columns it has.
+    `lineage` names all of them; `columnLineage` only those whose columns it has. A renamed dataset is made of
+    what it was.
     """
-    explicit = facets.get("lineage")
-    if isinstance(explicit, Mapping) and ("inputs" in explicit or "fields" in explicit):
+    explicit = facet_of(facets, "lineage")
+    if "inputs" in explicit or "fields" in explicit:
         return _explicit(explicit)
-    facet = facets.get("columnLineage")
-    if not isinstance(facet, Mapping):
-        return None
+    previous = facet_of(facets, "lifecycleStateChange").get("previousIdentifier")
+    if isinstance(previous, Mapping) and (old := _dataset_name(previous)) is not None:
+        return OutputLineage(frozenset((old,)), True, ())
+    facet = facet_of(facets, "columnLineage")
     columns = _columns(facet.get("fields"), "inputFields", facet.get("dataset"))
     made_of = frozenset(source.dataset for column in columns for source in column.sources)
     return OutputLineage(made_of, False, columns) if columns else None
 
 
 def explicit_lineage_of(
-    facets: Mapping[str, Any], inputs: tuple[ToldDataset, ...], outputs: tuple[ToldDataset, ...]
+    job: OpenLineageName,
+    facets: Mapping[str, Any],
+    inputs: tuple[ToldDataset, ...],
+    outputs: tuple[ToldDataset, ...],
 ) -> tuple[tuple[ToldDataset, ...], tuple[ToldDataset, ...]]:
     """The inputs and outputs, with what the job's facet `lineage` tells of them, and what only it names."""
-    facet = facets.get("lineage")
-    entries = facet.get("entries") if isinstance(facet, Mapping) else None
-    if not isinstance(entries, list):
+    entries = objects(facet_of(facets, "lineage").get("entries"))
+    if not entries:
         return inputs, outputs
     read, written = {each.name: each for each in inputs}, {each.name: each for each in outputs}
     for entry in entries:
-        if not isinstance(entry, Mapping):
+        if entry.get("type") == "JOB" and (entry.get("namespace", job[0]), entry.get("name", job[1])) != job:
             continue
         found = _explicit(entry)
         for source in found.made_of:
@@ -140,6 +144,12 @@ def _dataset_name(value: Mapping[str, Any]) -> OpenLineageName | None:
     return event_name(namespace, name) if namespace.strip() and name.strip() else None
 
 
-def objects(value: object) -> Iterable[Mapping[str, Any]]:
+def facet_of(facets: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A facet; empty if it is missing, malformed or deleted."""
+    found = facets.get(name)
+    return found if isinstance(found, Mapping) and found.get("_deleted") is not True else {}
+
+
+def objects(value: object) -> list[Mapping[str, Any]]:
     """The objects of a JSON array; none of anything else."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

@@ -82,10 +82,10 @@ class JobRecord:
 
 @dataclass(slots=True)
 class DatasetRecord:
-    """The other names and the columns of a dataset, and when they were told."""
+    """The other names and the columns of a dataset, None if never told, and when they were."""
 
-    aliases: tuple[OpenLineageName, ...] = ()
-    fields: tuple[Field, ...] = ()
+    aliases: tuple[OpenLineageName, ...] | None = None
+    fields: tuple[Field, ...] | None = None
     told: str = ""
 
 
@@ -125,7 +125,7 @@ class JobLedger:
             return
         if not event.run:
             if event.inputs or event.outputs:
-                outputs = {each.name: each for each in event.outputs}
+                outputs = {each.name: each for each in event.written}
                 inputs = {each.name: None for each in event.inputs}
                 self._show(event.job, event.facts, time, inputs, outputs, Shown(time, ""))
             return
@@ -143,8 +143,8 @@ class JobLedger:
         run.batch |= event.facts.processing == "BATCH"
         for each in event.inputs:
             run.inputs[each.name] = None
-        for each in event.outputs:
-            told = replace(each, aliases=(), fields=())
+        for each in event.written:
+            told = replace(each, aliases=None, fields=None)
             run.outputs[each.name] = _united(run.outputs.get(each.name), told)
         if event.transition in ENDS and (not run.end or time >= run.ended):
             run.end, run.ended = str(event.transition), time
@@ -152,7 +152,7 @@ class JobLedger:
             self._show(
                 run.job, event.facts, time, run.inputs, run.outputs, Shown(max(run.ended, time), event.run)
             )
-            run.outputs = {name: replace(each, columns=()) for name, each in run.outputs.items()}
+            run.outputs = {name: replace(each, columns=None) for name, each in run.outputs.items()}
         elif _is_working(event, run):
             self._show(run.job, event.facts, time, run.inputs, run.outputs, Shown(time, event.run))
         elif written := {name: each for name, each in run.outputs.items() if each.written}:
@@ -161,15 +161,15 @@ class JobLedger:
             self.jobs[run.job] = _with_facts(self.jobs[run.job], event.facts, time)
 
     def _describe(self, dataset: ToldDataset, time: str) -> None:
-        if not (dataset.aliases or dataset.fields):
+        if dataset.aliases is None and dataset.fields is None:
             return
         known = self.datasets.get(dataset.name)
         if known is None:
             known = self.datasets[dataset.name] = DatasetRecord()
         newer = time >= known.told
-        if dataset.aliases and (newer or not known.aliases):
+        if dataset.aliases is not None and (newer or known.aliases is None):
             known.aliases = dataset.aliases
-        if dataset.fields and (newer or not known.fields):
+        if dataset.fields is not None and (newer or known.fields is None):
             known.fields = tuple(dataset.fields)
         known.told = max(known.told, time)
 
@@ -204,7 +204,7 @@ class JobLedger:
                     record.made_of[source] = max(record.made_of.get(source, ""), shown.time)
                 if len(record.made_of) > MAX_INPUTS:
                     record.made_of = None
-            if (columns := outputs[each].columns) and told >= record.told:
+            if (columns := outputs[each].columns) is not None and told >= record.told:
                 record.columns, record.told = columns, told
 
     def merge(self, other: JobLedger) -> None:
@@ -302,7 +302,7 @@ def _united(known: ToldDataset | None, told: ToldDataset) -> ToldDataset:
         told,
         made_of=told.made_of if told.made_of is not None else known.made_of,
         explicit=told.explicit if told.made_of is not None else known.explicit,
-        columns=told.columns or known.columns,
+        columns=known.columns if told.columns is None else told.columns,
         written=told.written or known.written,
     )
 
@@ -313,16 +313,19 @@ def _feeds(
     """What each output of a run is made of.
 
     Columns tell it only where a run has several outputs: an input without columns in any of them feeds all.
+    Their sources feed it even if the run does not name them as inputs.
     """
     named = {source for each in outputs.values() for source in each.made_of or ()}
     found = {}
     for name, each in outputs.items():
         if each.explicit:
             made_of = sorted(each.made_of or ())
-        elif each.made_of is None or len(outputs) == 1:
+        elif each.made_of is None:
             made_of = [*inputs]
         else:
-            made_of = [source for source in inputs if source in each.made_of or source not in named]
+            rest = inputs if len(outputs) == 1 else (source for source in inputs if source not in named)
+            others = (source for source in sorted(each.made_of) if source in inputs or source != name)
+            made_of = [*dict.fromkeys((*rest, *others))]
         found[name] = made_of
     return found
 

@@ -37,10 +37,10 @@ def ledger_to_json(ledger: JobLedger) -> dict[str, Any]:
     def at(name: OpenLineageName) -> int:
         return index.setdefault(name, len(index))
 
-    def columns(lineage: Iterable[FieldLineage]) -> list[Any]:
+    def columns(lineage: Iterable[FieldLineage] | None) -> list[Any]:
         return [
             [each.column, [[at(s.dataset), s.column, s.how, s.direct] for s in each.sources]]
-            for each in lineage
+            for each in lineage or ()
         ]
 
     jobs = [
@@ -88,7 +88,7 @@ def ledger_to_json(ledger: JobLedger) -> dict[str, Any]:
         if key not in forgotten
     ]
     datasets = [
-        [at(name), [*map(at, each.aliases)], [*map(list, each.fields)], each.told]
+        [at(name), [*map(at, each.aliases or ())], [*map(list, each.fields or ())], each.told]
         for name, each in ledger.datasets.items()
     ]
     names = [list(name) for name in index]
@@ -133,10 +133,10 @@ def _read(document: Any, now: datetime) -> JobLedger:
         for each, made_of, explicit, lineage, written in outputs:
             known = None if made_of is None else frozenset(names[source] for source in made_of)
             run.outputs[names[each]] = ToldDataset(
-                names[each], (), (), known, explicit, columns(lineage), written
+                names[each], None, None, known, explicit, columns(lineage) or None, written
             )
         ledger.runs[key] = run
     for at, aliases, described, told in document["datasets"]:
-        found = tuple(Field(*each) for each in described)
-        ledger.datasets[names[at]] = DatasetRecord(tuple(names[each] for each in aliases), found, told)
+        others, found = tuple(names[each] for each in aliases), tuple(Field(*each) for each in described)
+        ledger.datasets[names[at]] = DatasetRecord(others or None, found or None, told)
     return ledger

@@ -36,7 +36,13 @@ from lineage_bridge_dagster.lineage.writers import is_inferred
 from lineage_bridge_dagster.openlineage.facets import PRODUCER
 from lineage_bridge_dagster.openlineage.incoming.field_lineage import is_cut
 from lineage_bridge_dagster.openlineage.incoming.joining import DatasetJoin, Joined
-from lineage_bridge_dagster.openlineage.incoming.ledger import JobLedger, JobRecord, Shown, WrittenRecord
+from lineage_bridge_dagster.openlineage.incoming.ledger import (
+    DatasetRecord,
+    JobLedger,
+    JobRecord,
+    Shown,
+    WrittenRecord,
+)
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.text import first_few
 
@@ -113,13 +119,12 @@ class _Resolver:
     def __call__(self, name: OpenLineageName) -> Joined:
         found = self._found.get(name)
         if found is None:
-            described = self._ledger.datasets.get(name)
-            found = self._found[name] = self._join.find((name, *(described.aliases if described else ())))
+            others = self._ledger.datasets.get(name, DatasetRecord()).aliases or ()
+            found = self._found[name] = self._join.find((name, *others))
         return found
 
     def fields(self, name: OpenLineageName) -> Any:
-        described = self._ledger.datasets.get(name)
-        return described.fields if described else ()
+        return self._ledger.datasets.get(name, DatasetRecord()).fields or ()
 
 
 class ToldJob:

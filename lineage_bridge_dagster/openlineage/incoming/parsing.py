@@ -7,9 +7,9 @@ name, is useless and refused. User, password and parameters are removed from URL
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.nodes import Field
@@ -25,8 +25,10 @@ from lineage_bridge_dagster.openlineage.incoming.event import (
 from lineage_bridge_dagster.openlineage.incoming.field_lineage import (
     column_lineage_of,
     explicit_lineage_of,
+    facet_of,
     objects,
 )
+from lineage_bridge_dagster.openlineage.incoming.spelling import folded, is_storage
 from lineage_bridge_dagster.openlineage.names import OpenLineageName
 from lineage_bridge_dagster.redaction.redact import redact_sql, redact_text
 
@@ -36,7 +38,12 @@ MAX_TEXT = 10_000
 MAX_DATASETS = 5_000
 MAX_FIELDS = 2_000
 
+T = TypeVar("T")
+
 _TRANSITIONS = frozenset(Transition)
+#: The facet that tells what a run made of a dataset itself, and the values without data.
+_STATE = "lifecycleStateChange"
+_ONLY_CHANGED = frozenset({"ALTER", "DROP", "RENAME", "TRUNCATE"})
 
 
 class RefusedEventError(LineageBridgeError):
@@ -60,7 +67,7 @@ def parse_event(document: object) -> IncomingEvent:
     facets = _facets(document["job"])
     inputs = tuple(_datasets(document, "inputs"))
     outputs = tuple(_datasets(document, "outputs"))
-    inputs, outputs = explicit_lineage_of(facets, inputs, outputs)
+    inputs, outputs = explicit_lineage_of(job, facets, inputs, outputs)
     run = document.get("run")
     if run is None:
         return IncomingEvent(time, job, _facts(document, facets, {}), inputs=inputs, outputs=outputs)
@@ -110,6 +117,9 @@ def _name(value: object, where: str) -> OpenLineageName:
     parts = []
     for field in ("namespace", "name"):
         text = value.get(field)
+        if text == "" and parts and is_storage(folded(parts[0])):
+            # Airflow's name of a whole bucket.
+            text = "/"
         if not isinstance(text, str) or not text.strip():
             raise _refused(f"{where}.{field}", text, "a text that is not empty")
         if len(text) > MAX_NAME:
@@ -143,13 +153,20 @@ def _dataset(value: object, where: str, *, output: bool) -> ToldDataset:
     lineage = column_lineage_of(facets) if output else None
     return ToldDataset(
         name,
-        tuple(_aliases(facets)),
-        tuple(_fields(facets)),
+        _told(facets, "symlinks", _aliases(facets)),
+        _told(facets, "schema", _fields(facets)),
         lineage.made_of if lineage else None,
         lineage.explicit if lineage else False,
-        lineage.columns if lineage else (),
+        _told(facets, "columnLineage", lineage.columns if lineage else ()),
         output and _is_written(value.get("outputFacets")),
+        not lineage and _text(facet_of(facets, _STATE), _STATE).upper() in _ONLY_CHANGED,
     )
+
+
+def _told(facets: Mapping[str, Any], name: str, found: Iterable[T]) -> tuple[T, ...] | None:
+    """What a facet tells: nothing of anything that it lacks, but of all if it is deleted."""
+    deleted = isinstance(facet := facets.get(name), Mapping) and facet is not facet_of(facets, name)
+    return tuple(found) or (() if deleted else None)
 
 
 def _facets(value: object) -> Mapping[str, Any]:
@@ -157,14 +174,8 @@ def _facets(value: object) -> Mapping[str, Any]:
     return facets if isinstance(facets, Mapping) else {}
 
 
-def _facet(facets: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A facet; empty if it is missing, malformed or deleted."""
-    found = facets.get(name)
-    return found if isinstance(found, Mapping) and found.get("_deleted") is not True else {}
-
-
 def _aliases(facets: Mapping[str, Any]) -> Iterator[OpenLineageName]:
-    for each in objects(_facet(facets, "symlinks").get("identifiers")):
+    for each in objects(facet_of(facets, "symlinks").get("identifiers")):
         try:
             yield _name(each, "symlinks")
         except RefusedEventError:
@@ -172,7 +183,7 @@ def _aliases(facets: Mapping[str, Any]) -> Iterator[OpenLineageName]:
 
 
 def _fields(facets: Mapping[str, Any]) -> Iterator[Field]:
-    for each in [*objects(_facet(facets, "schema").get("fields"))][:MAX_FIELDS]:
+    for each in [*objects(facet_of(facets, "schema").get("fields"))][:MAX_FIELDS]:
         name, kind, comment = each.get("name"), each.get("type"), each.get("description")
         if isinstance(name, str) and name:
             yield Field(
@@ -192,8 +203,8 @@ def _is_written(facets: object) -> bool:
 
 
 def _facts(document: Mapping[str, Any], job: Mapping[str, Any], run: Mapping[str, Any]) -> JobFacts:
-    kind, sql = _facet(job, "jobType"), _facet(job, "sql")
-    owners = (_text(each, "name") for each in objects(_facet(job, "ownership").get("owners")))
+    kind, sql = facet_of(job, "jobType"), facet_of(job, "sql")
+    owners = (_text(each, "name") for each in objects(facet_of(job, "ownership").get("owners")))
     statement = _text(sql, "query", MAX_TEXT)
     return JobFacts(
         producer=without_secrets(_text(document, "producer")),
@@ -202,20 +213,20 @@ def _facts(document: Mapping[str, Any], job: Mapping[str, Any], run: Mapping[str
         kind=_text(kind, "jobType").upper(),
         parent=_parent(run),
         sql=redact_sql(statement) if statement else "",
-        description=redact_text(_text(_facet(job, "documentation"), "description", MAX_TEXT)),
+        description=redact_text(_text(facet_of(job, "documentation"), "description", MAX_TEXT)),
         owners=tuple(sorted({owner for owner in owners if owner}))[:50],
     )
 
 
 def _parent(run: Mapping[str, Any]) -> str:
     """`namespace/name` of the job that started this one."""
-    job = _facet(_facet(run, "parent"), "job") or _facet(_facet(run, "parentRun"), "job")
+    job = facet_of(facet_of(run, "parent"), "job") or facet_of(facet_of(run, "parentRun"), "job")
     namespace, name = _text(job, "namespace"), _text(job, "name")
     return without_secrets(f"{namespace}/{name}") if namespace and name else ""
 
 
 def _engine(run: Mapping[str, Any]) -> str:
-    return _text(_facet(run, "processing_engine"), "name").upper()
+    return _text(facet_of(run, "processing_engine"), "name").upper()
 
 
 def _text(fields: Mapping[str, Any], name: str, limit: int = MAX_NAME) -> str:

@@ -76,7 +76,7 @@ def event(
     }
 
 
-def of_job(inputs: Sequence[str], outputs: Sequence[str], **fields: Any) -> Json:
+def of_job(inputs: Sequence[Json | str], outputs: Sequence[Json | str], **fields: Any) -> Json:
     """A job event: lineage by design."""
     found = event("", inputs, outputs, **fields)
     del found["run"], found["eventType"]

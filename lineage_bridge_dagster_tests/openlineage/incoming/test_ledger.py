@@ -21,6 +21,7 @@ from lineage_bridge_dagster_tests.openlineage.incoming.producers import (
     facet,
     of_dataset,
     of_job,
+    schema,
     source,
     symlink,
 )
@@ -47,6 +48,10 @@ def flows(ledger: JobLedger, since: str = EVER) -> dict[str, list[str]]:
         if not job.writes:
             found["-"] = sorted(name.name for name in job.reads)
     return found
+
+
+def changed(state: str, **more: Any) -> dict[str, Any]:
+    return dataset(X, facet("lifecycleStateChange", lifecycleStateChange=state, **more))
 
 
 @pytest.mark.parametrize(
@@ -77,6 +82,11 @@ def flows(ledger: JobLedger, since: str = EVER) -> dict[str, list[str]]:
         ([of_job([A], [X])], {"x": ["a"]}),
         ([event("COMPLETE", [A])], {"-": ["a"]}),
         ([event("OTHER", [A], [X])], {}),
+        # What happens to a table itself moves no data, but for a new name.
+        *(([event(outputs=[changed(state)])], {}) for state in ("ALTER", "DROP", "RENAME", "TRUNCATE")),
+        *(([event("COMPLETE", [A], [changed(state)])], {"x": ["a"]}) for state in ("CREATE", "TRUNCATE")),
+        ([event("START", [], [changed("TRUNCATE")]), event("COMPLETE", [A], [X])], {"x": ["a"]}),
+        ([of_job([], [changed("RENAME", previousIdentifier=dataset(A))])], {"x": ["a"]}),
     ],
 )
 def test_what_counts_as_shown(events: list[dict[str, Any]], expected: dict[str, list[str]]) -> None:
@@ -106,6 +116,12 @@ def test_columns_tell_inputs_of_several_outputs_apart() -> None:
         "y": ["b", "lookup"],
     }
     assert flows(told([event(inputs=[A, B], outputs=outputs[:1])])) == {"x": ["a", "b"]}
+    # Spark does not name an Iceberg table as an input that it reads by its location.
+    assert flows(told([event(outputs=outputs[:1])])) == {"x": ["a"]}
+    assert flows(told([event(inputs=[lookup], outputs=outputs)])) == {
+        "x": ["a", "lookup"],
+        "y": ["b", "lookup"],
+    }
 
 
 def test_the_lineage_facet_is_taken_as_it_is() -> None:
@@ -155,6 +171,18 @@ def test_other_names_and_facts_are_those_told_last() -> None:
         ledger = told(order)
         [described] = ledger.datasets.values()
         assert described.aliases == (("hive://meta:9083", "new.a"),)
+
+
+def test_a_deleted_facet_tells_that_what_was_known_is_gone() -> None:
+    gone = {name: {"_deleted": True} for name in ("symlinks", "schema", "columnLineage")}
+    known = dataset(X, symlink("hive://meta:9083 x"), schema("id"), columns(id=[source(A, "id")]))
+    early = event(inputs=[A], outputs=[known], run="1", time="2026-11-01T10:00:00Z")
+    late = event(inputs=[A], outputs=[dataset(X, gone)], run="2", time="2026-11-02T10:00:00Z")
+    for order in ([early, late], [late, early]):
+        ledger = told(order)
+        [described] = ledger.datasets.values()
+        assert (described.aliases, described.fields) == ((), ())
+        assert [each.columns for job in ledger.active(EVER) for each in job.writes.values()] == [()]
 
 
 def test_memory_is_bounded_by_what_was_heard_of_last(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ def changed(**values: Any) -> dict[str, Any]:
         (changed(run={}), "run.runId is missing"),
         (changed(inputs={}), "inputs is '{}'"),
         (changed(outputs=[{"namespace": "a"}]), "outputs[0].name is missing"),
+        (changed(outputs=[{"namespace": "postgres://pg", "name": ""}]), "outputs[0].name is ''"),
         (changed(outputs=[dataset(ORDERS), 3]), "outputs[1] is '3'"),
         (changed(inputs=[{"namespace": "a", "name": "x" * 5000}]), "has 5000 characters"),
         (changed(inputs=[dataset(ORDERS)] * 5001), "inputs has 5001 datasets"),
@@ -52,6 +53,11 @@ def test_what_tells_no_lineage_is_refused_with_its_place(document: object, what:
         parse_event(document)
     assert what in caught.value.message
     assert caught.value.hint
+
+
+def test_the_empty_name_of_a_bucket_is_its_root() -> None:
+    found = parse_event(event(inputs=[{"namespace": "s3a://lake", "name": ""}], outputs=[ORDERS]))
+    assert found.inputs[0].name == ("s3a://lake", "/")
 
 
 def test_each_kind_of_event_is_read() -> None:
@@ -71,10 +77,16 @@ def test_each_kind_of_event_is_read() -> None:
 def test_facets_that_are_unknown_malformed_or_deleted_are_ignored() -> None:
     odd = {"symlinks": 3, "schema": {"fields": [1, {"name": 2}]}, "x": None, "columnLineage": {"fields": []}}
     gone = facet("symlinks", identifiers=[{"namespace": "a", "name": "b"}], _deleted=True)
+    lineage = {**columns(id=[source(LAKE, "id")])["columnLineage"], "_deleted": True}
+    told = dataset(ORDERS, gone, {"columnLineage": lineage}, facet("lineage", inputs=[], _deleted=True))
     found = parse_event(
-        event(outputs=[{**dataset(LAKE), "facets": odd}, dataset(ORDERS, gone)], job_facets={"sql": "SELECT"})
+        event(
+            outputs=[{**dataset(LAKE), "facets": odd}, told],
+            job_facets={"sql": "SELECT", **facet("lineage", entries=[{**dataset(LAKE)}], _deleted=True)},
+        )
     )
-    assert [(each.aliases, each.fields, each.columns) for each in found.outputs] == [((), (), ())] * 2
+    shown = [(each.aliases, each.fields, each.columns, each.explicit) for each in found.outputs]
+    assert shown == [(None, None, None, False), ((), None, (), False)]
 
 
 def test_no_secret_of_a_name_or_of_sql_is_kept() -> None:
@@ -133,10 +145,18 @@ def test_the_lineage_facet_of_a_job_names_what_feeds_what() -> None:
         event(
             inputs=[LAKE],
             outputs=[ORDERS, "s3://lake copies"],
-            job_facets=facet("lineage", entries=[entry(ORDERS, LAKE, "s3://lake extra"), 7]),
+            job_facets=facet(
+                "lineage",
+                entries=[
+                    entry(ORDERS, LAKE, "s3://lake extra"),
+                    {**entry("airflow another.job", "s3://lake theirs"), "type": "JOB"},
+                    {"type": "JOB", "inputs": entry(LAKE, "s3://lake own")["inputs"]},
+                    7,
+                ],
+            ),
         )
     )
-    assert [each.name.name for each in found.inputs] == ["orders", "extra"]
+    assert [each.name.name for each in found.inputs] == ["orders", "extra", "own"]
     assert [(each.name.name, each.explicit) for each in found.outputs] == [
         ("shop.public.orders", True),
         ("copies", False),
