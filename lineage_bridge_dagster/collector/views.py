@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PRESTO_VIEW = re.compile(r"/\*\s*Presto (?:Materialized )?View:\s*([A-Za-z0-9+/=_\s-]+?)\s*\*/")
 _SPARK_NAMESPACE = "view.catalogAndNamespace."
+_BEFORE_QUERY = frozenset({"(", ")", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "UNION"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -133,7 +134,7 @@ def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...
     from sqlglot.optimizer.scope import traverse_scope
 
     try:
-        query = parse(sql, dialect)
+        query = parse(_with_selects(sql, dialect), dialect)
         scopes = traverse_scope(query)
     except (SqlglotError, ValueError, RecursionError) as error:
         return (), f"The SQL could not be parsed as {dialect}: {_first_line(error)}"
@@ -149,6 +150,18 @@ def reads_of(sql: str, dialect: str, database: str) -> tuple[tuple[ViewRead, ...
                 # None of the engines tells names by their case, and Glue stores them in lower case.
                 reads.add(ViewRead(source.catalog, (source.db or database).lower(), table.lower()))
     return tuple(sorted(reads)), ""
+
+
+def _with_selects(sql: str, dialect: str) -> str:
+    """The query with `SELECT * FROM orders` for `TABLE orders`, which sqlglot does not parse for Spark."""
+    import sqlglot
+
+    tokens = sqlglot.tokenize(sql, read=dialect or None)
+    for before, word, after in reversed([*zip([None, *tokens], tokens, tokens[1:], strict=False)]):
+        starts = before is None or before.text.upper() in _BEFORE_QUERY
+        if word.text.upper() == "TABLE" and starts and after.text != "(":
+            sql = f"{sql[: word.start]}SELECT * FROM{sql[word.end + 1 :]}"
+    return sql
 
 
 def _table_name(source: Table) -> str:

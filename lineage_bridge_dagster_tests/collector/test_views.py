@@ -51,15 +51,19 @@ def test_names_are_read_in_lower_case_as_glue_has_them(view: Any) -> None:
         (spark_view("SELECT * FROM lake.raw.orders.files"), {"lake.raw.orders"}),
         (spark_view("SELECT * FROM parquet.`s3://bucket/path/`"), set()),
         (spark_view("VALUES (1, 'a')"), set()),
+        (spark_view("TABLE orders"), {"sales.orders"}),
+        (spark_view("SELECT 'TABLE x' UNION ALL TABLE raw.a ORDER BY 1"), {"raw.a"}),
+        (spark_view("WITH o AS (TABLE `orders.v1`) TABLE o"), {"sales.orders.v1"}),
+        (athena_view("(TABLE raw.a) EXCEPT TABLE raw.b"), {"raw.a", "raw.b"}),
     ],
 )
-def test_metadata_of_a_table_is_of_the_table_and_files_are_no_table(view: Any, found: set[str]) -> None:
+def test_names_of_tables_are_told_from_metadata_and_files(view: Any, found: set[str]) -> None:
     decoded = view_of(**view)
     assert (reads(decoded), decoded.problem) == (found, "")
 
 
 def test_text_that_is_no_query_has_a_problem_and_not_only_no_tables() -> None:
-    view = view_of(**spark_view("TABLE orders"))
+    view = view_of(**spark_view("DESCRIBE orders"))
     assert view.reads == ()
     assert "it is not a query" in view.problem
 
