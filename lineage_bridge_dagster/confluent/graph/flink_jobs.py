@@ -150,11 +150,15 @@ class FlinkTables:
     Attributes:
         states: The options of each table since each moment.
         began: When each table was last created or dropped: what was written before is gone.
+        existing: Tables that exist at the last moment.
+        left: The moments of completed statements that found the table they would create.
     """
 
     states: dict[TablePath, list[tuple[int, _Options]]] = field(default_factory=dict)
     connections: dict[TablePath, _Options] = field(default_factory=dict)
     began: dict[TablePath, datetime] = field(default_factory=dict)
+    existing: set[TablePath] = field(default_factory=set)
+    left: set[int] = field(default_factory=set)
 
     def note(self, moment: int, created_at: datetime, phase: str, statements: Iterable[SqlStatement]) -> None:
         """Apply a text.
@@ -175,8 +179,12 @@ class FlinkTables:
                 change.action == "create" and not change.if_not_exists
             ):
                 self.began[change.path] = created_at
-            if change.action != "create" or not (change.if_not_exists and change.path in self.states):
-                self.states.setdefault(change.path, []).append((moment, self._changed(moment, change)))
+            if change.if_not_exists and change.path in self.existing:
+                if phase == "COMPLETED" and change.path in statement.writes:
+                    self.left.add(moment)
+                continue
+            self.states.setdefault(change.path, []).append((moment, self._changed(moment, change)))
+            (self.existing.discard if change.action == "drop" else self.existing.add)(change.path)
 
     def external(self, path: TablePath, moment: int) -> External | None:
         """What a table stood for; None if it is a topic, as far as is known."""
@@ -368,7 +376,9 @@ class Resolver:
         return found
 
     def is_gone(self, path: TablePath) -> bool:
-        return self.tables.is_gone(path, self.job.created_at)
+        # One that wrote nothing has read nothing, either.
+        wrote = bool(self.job.read_topics) or self.moment not in self.tables.left
+        return not wrote or self.tables.is_gone(path, self.job.created_at)
 
     def error_logs(self, paths: Iterable[TablePath]) -> dict[TopicRef, list[TopicRef]]:
         """The topics for dead letters, each with the topics whose unreadable records go there."""

@@ -326,6 +326,14 @@ LOG = "'error-handling.mode' = 'log'"
         ((f"ALTER TABLE q SET ({LOG}, 'error-handling.log.target' = 'dlq')",), {"dlq": ["q"]}),
         ((f"ALTER TABLE q SET ({LOG})",), {"error_log": ["q"]}),
         ((f"CREATE TABLE q (a INT) WITH ({LOG}, 'error-handling.log.target' = 'dlq')",), {"dlq": ["q"]}),
+        (
+            (
+                "CREATE TABLE q (a INT)",
+                "DROP TABLE q",
+                f"CREATE TABLE IF NOT EXISTS q (a INT) WITH ({LOG}, 'error-handling.log.target' = 'dlq')",
+            ),
+            {"dlq": ["q"]},
+        ),
         # The mode is `fail` unless it is set.
         (("ALTER TABLE q SET ('error-handling.log.target' = 'dlq')",), {}),
         (("ALTER TABLE q SET ('error-handling.mode' = 'ignore')",), {}),
@@ -362,6 +370,7 @@ def test_records_that_cannot_be_read_go_to_the_error_log(
 
 OLD = ("CREATE TABLE dst AS SELECT * FROM q", "STOPPED")
 NEW = "CREATE TABLE dst AS SELECT * FROM other"
+KEPT = "CREATE TABLE IF NOT EXISTS dst AS SELECT * FROM other"
 
 
 @pytest.mark.parametrize(
@@ -386,6 +395,11 @@ NEW = "CREATE TABLE dst AS SELECT * FROM other"
             (OLD, "CREATE TABLE IF NOT EXISTS dst (a INT)", "INSERT INTO dst SELECT * FROM other"),
             {"s1": ["q"], "s3": ["other"]},
         ),
+        ((OLD, (KEPT, "COMPLETED")), {"s1": ["q"]}),
+        # It has created the table: a statement without a record has dropped it before.
+        ((OLD, (KEPT, "RUNNING")), {"s1": ["q"], "s2": ["other"]}),
+        ((OLD, (KEPT, "STOPPED")), {"s1": ["q"], "s2": ["other"]}),
+        ((OLD, "DROP TABLE dst", (KEPT, "COMPLETED")), {"s3": ["other"]}),
         (
             (OLD, ("DROP TABLE dst", "FAILED"), "INSERT INTO dst SELECT * FROM other"),
             {"s1": ["q"], "s3": ["other"]},
