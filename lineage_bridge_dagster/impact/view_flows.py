@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.optimizer.scope import Scope
 
+NAMED = "named"
+"""Role of a column that the query names anywhere, so that it fails without it."""
 STAR = "*"
 """Name of the output column that stands for all columns of a `SELECT *`."""
 SHOWN = "shown"
@@ -60,7 +62,8 @@ def _job(view: AthenaView, names: Mapping[str, NodeRef], tables: Columns) -> Flo
         if scope is None:
             return FlowJob(view.ref, error="its SQL is not a query")
         reader = _ViewReader(view.database, names, tables)
-        columns = reader.columns(scope)
+        named = ColumnUse(NAMED, "", tuple(reader.named(scope)))
+        columns = [replace(column, uses=(*column.uses, named)) for column in reader.columns(scope)]
         inputs = frozenset(reader.tables(scope))
     except (SqlglotError, ValueError, RecursionError) as error:
         return FlowJob(view.ref, error=f"its SQL is not understood ({type(error).__name__})")
@@ -79,6 +82,12 @@ class _ViewReader:
         for each in scope.traverse():
             yield from filter(None, map(self._table, each.sources.values()))
 
+    def named(self, scope: Scope) -> Iterator[ColumnSource]:
+        """The columns that a query names: Athena analyzes all of it, also what decides on nothing."""
+        for each in scope.traverse():
+            for column in each.columns:
+                yield from self._resolved(column, each)
+
     def columns(self, scope: Scope) -> list[OutputColumn]:
         """The columns of a query, with what decides on its rows."""
         key = id(scope)
@@ -92,7 +101,7 @@ class _ViewReader:
                 found = self._selected(scope)
             if len(found) == len(scope.outer_columns) and STAR not in {column.name for column in found}:
                 found = [
-                    replace(column, name=name)
+                    replace(column, name=name.lower())
                     for column, name in zip(found, scope.outer_columns, strict=True)
                 ]
             self._known[key] = found
@@ -121,7 +130,7 @@ class _ViewReader:
             if item.is_star:
                 found += self._starred(item.table if isinstance(item, exp.Column) else "", scope, uses)
             else:
-                name = item.alias_or_name or f"_col{number}"
+                name = item.alias_or_name.lower() or f"_col{number}"
                 found.append(OutputColumn(name, tuple(self._sources(item.unalias(), scope)), uses))
         return found
 
@@ -212,7 +221,7 @@ class _ViewReader:
         for source in sources:
             table = self._table(source)
             if table is not None:
-                yield ColumnSource(table, ".".join(parts), How.IDENTITY)
+                yield ColumnSource(table, self._spelled(table, parts), How.IDENTITY)
             elif isinstance(source, Scope):
                 yield from self._inner_sources(source, parts)
 
@@ -222,7 +231,13 @@ class _ViewReader:
                 rest = "".join(f".{part}" for part in parts[1:])
                 yield from (s._replace(column=s.column + rest) for s in column.sources)
             elif column.name == STAR:
-                yield from (s._replace(column=".".join(parts)) for s in column.sources)
+                yield from (s._replace(column=self._spelled(s.node, parts)) for s in column.sources)
+
+    def _spelled(self, table: NodeRef, parts: Sequence[str]) -> str:
+        """A column as its table has it: Athena compares names in lower case, which those of views are in."""
+        name = parts[0].lower()
+        known = (each for each in self._tables.get(table, ()) if each.lower() == name)
+        return ".".join((next(known, name), *parts[1:]))
 
     def _having(self, name: str, sources: Iterable[Scope | exp.Table]) -> list[Any]:
         """The sources that have a column of a name; all that may, if none is known to."""

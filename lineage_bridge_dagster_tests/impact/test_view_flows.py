@@ -9,7 +9,7 @@ from lineage_bridge_dagster.impact.world import AthenaView, NodeKind, NodeRef
 
 TABLES = {
     NodeRef(NodeKind.GLUE, "d.orders"): ("id", "customer", "amount", "items"),
-    NodeRef(NodeKind.GLUE, "d.rates"): ("k", "rate"),
+    NodeRef(NodeKind.GLUE, "d.rates"): ("k", "rate", "validFrom"),
 }
 
 
@@ -32,6 +32,10 @@ TABLES = {
             {"id": {"id"}, "item": {"items"}},
         ),
         ("SELECT items FROM orders CROSS JOIN UNNEST(orders.items) AS u (items)", {"items": {"items"}}),
+        (
+            "SELECT R.ValidFrom AS Since, k FROM (SELECT * FROM Rates) r",
+            {"since": {"validFrom"}, "k": {"k"}},
+        ),
         (
             "SELECT o.id, x.top FROM orders o CROSS JOIN LATERAL"
             " (SELECT MAX(rate) AS top FROM rates WHERE rates.k = o.id) x",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from lineage_bridge_dagster.impact.deltas import DeltaKind, NodeDelta
 from lineage_bridge_dagster.impact.flows import FlowJob, OutputColumn
 from lineage_bridge_dagster.impact.rules.reaction import Reaction
-from lineage_bridge_dagster.impact.view_flows import SHOWN, STAR
+from lineage_bridge_dagster.impact.view_flows import NAMED, SHOWN, STAR
 from lineage_bridge_dagster.impact.world import NodeKind, NodeRef
 from lineage_bridge_dagster.lineage.columns import How
 
@@ -66,7 +66,7 @@ def _passed(columns: Sequence[OutputColumn], node: NodeRef, delta: NodeDelta) ->
     if delta.column is None:
         yield delta.at(None, reason="its rows differ")
         return
-    if any(column.roles_of(node, delta.column) for column in columns):
+    if any(column.roles_of(node, delta.column) - {NAMED} for column in columns):
         kind = DeltaKind.ROWS_LOST if lost else DeltaKind.MEANING
         yield NodeDelta(kind, None, f"its rows depend on {delta.column}", path=delta.path)
     for column in columns:

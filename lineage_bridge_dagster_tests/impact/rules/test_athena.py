@@ -68,6 +68,10 @@ def test_a_view_over_a_stale_view_fails_with_it(judge: Judge) -> None:
         ("SELECT id FROM lake.orders WHERE note = 'x'", "breaks"),
         ("SELECT * FROM lake.orders", "breaks"),
         ("SELECT id FROM lake.orders", ""),
+        ("SELECT ID, Note FROM Lake.Orders", "breaks"),
+        ("SELECT id FROM lake.orders ORDER BY note", "breaks"),
+        ("SELECT id AS note FROM lake.orders ORDER BY note", ""),
+        ("WITH x AS (SELECT id, note FROM lake.orders) SELECT id FROM x", "breaks"),
     ],
 )
 def test_a_column_that_is_dropped_breaks_the_views_that_name_it(
@@ -88,13 +92,15 @@ def test_a_column_that_is_null_reaches_the_views_that_show_or_use_it(judge: Judg
         statements={"s": "INSERT INTO t SELECT id, note FROM src"},
         tableflow={"t": "APPEND"},
         views={
-            "shows": "SELECT note AS n FROM lake.t",
+            "shows": "SELECT Note AS N FROM lake.t",
+            "over": "SELECT N AS m FROM lake.shows",
             "filters": "SELECT id FROM lake.t WHERE note = 'x'",
-            "neither": "SELECT id FROM lake.t",
+            "neither": "SELECT id FROM lake.t ORDER BY note",
         },
     )
     found = judge(before, register("src", id="string"))
     assert found["view : lake.shows"] == ("loses_data", "n")
+    assert found["view : lake.over"] == ("loses_data", "m")
     assert found["view : lake.filters"] == ("loses_data", None)
     assert "view : lake.neither" not in found
 
