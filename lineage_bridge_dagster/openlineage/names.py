@@ -88,6 +88,8 @@ def split_name(name: str) -> OpenLineageName:
 
     >>> split_name("postgres://pg:5432/shop.public.orders")
     OpenLineageName(namespace='postgres://pg:5432', name='shop.public.orders')
+    >>> split_name("azurecosmos://a.documents.azure.com/dbs/shop/colls/orders")
+    OpenLineageName(namespace='azurecosmos://a.documents.azure.com/dbs/shop', name='colls/orders')
     >>> split_name("bigquery:p.d.t")
     OpenLineageName(namespace='bigquery', name='p.d.t')
     >>> split_name("arn:aws:glue:eu-west-1:123/table/db/t")
@@ -95,7 +97,8 @@ def split_name(name: str) -> OpenLineageName:
     """
     scheme, separator, rest = name.partition("://")
     if separator:
-        authority, _, path = rest.partition("/")
+        start = rest.find("/colls/") if scheme == "azurecosmos" else rest.find("/")
+        authority, path = (rest[:start], rest[start + 1 :]) if start >= 0 else (rest, "")
         return OpenLineageName(f"{scheme}://{authority}", path or "/")
     if name.startswith("arn:"):
         namespace, _, path = name.partition("/")
