@@ -114,7 +114,7 @@ def _milliseconds(text: str) -> str:
 def _name(value: object, where: str) -> OpenLineageName:
     if not isinstance(value, Mapping):
         raise _refused(where, value, "an object with namespace and name")
-    parts = []
+    parts: list[str] = []
     for field in ("namespace", "name"):
         text = value.get(field)
         if text == "" and parts and is_storage(folded(parts[0])):
