@@ -7,6 +7,9 @@ from lineage_bridge_dagster.confluent.api.schema_registry import Schema, SchemaR
 from lineage_bridge_dagster.json_text import json_value
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema, SubjectSchemas
 
+#: More schemas than one refers to, each a request; bounds references that a registry never ends.
+_MAX_REFERENCES = 1_000
+
 
 def fetch_schemas(
     registry: SchemaRegistryClient, endpoint: str, subject: str, *, known: SubjectSchemas | None = None
@@ -82,6 +85,12 @@ def _references(registry: SchemaRegistryClient, endpoint: str, schema: Schema) -
                     f"Version {parent.version} of subject {parent.subject} has the reference "
                     f"{reference.name!r} without a subject or a version.",
                     hint="Register the schema again with a complete reference.",
+                )
+            if len(texts) == _MAX_REFERENCES:
+                raise MalformedResponse(
+                    f"Version {schema.version} of subject {schema.subject} refers to more than "
+                    f"{_MAX_REFERENCES:,} schemas.",
+                    hint=f"Check that {endpoint} is a Schema Registry, and the subject's references in it.",
                 )
             subject = _in_context_of(parent.subject, reference.subject)
             child = registry.version(endpoint, subject, reference.version)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lineage_bridge_dagster.confluent import registered_schemas
 from lineage_bridge_dagster.confluent.api.errors import MalformedResponse
 from lineage_bridge_dagster.confluent.api.schema_registry import SchemaRegistryClient
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
@@ -85,6 +86,20 @@ def test_references_of_json_and_protobuf_schemas_are_walked(
     assert len(fake.requests) == 4
     assert fetch(":.shop:o", known=found) == found
     assert len(fake.requests) == 6
+
+
+def test_references_without_end_are_an_error(
+    fake: FakeConfluent, fetch: Callable[..., SubjectSchemas], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registered_schemas, "_MAX_REFERENCES", 5)
+    for number in range(10):
+        reference = {"name": f"{number}.json", "subject": f"s{number}", "version": 1}
+        schema = version(f"s{number - 1}", 1, 7 + number, {}, schemaType="JSON", references=[reference])
+        fake.routes[f"/sr/subjects/s{number - 1}/versions/1" if number else "/sr/schemas"] = (
+            schema if number else [{**schema, "subject": "o"}]
+        )
+    with pytest.raises(MalformedResponse, match="subject o refers to more than 5 schemas"):
+        fetch("o")
 
 
 def with_deleted(*deleted: int) -> Callable[[httpx.Request], httpx.Response]:

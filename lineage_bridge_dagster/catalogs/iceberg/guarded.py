@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -43,6 +44,12 @@ _TIMEOUT = (5, 60)
 _ADDRESSES = ("uri", "oauth2-server-uri")
 #: Schemes for which PyIceberg prefers another library to PyArrow.
 _OTHER_STORES = ("abfs", "abfss", "wasb", "wasbs", "hf")
+
+#: More pages than a list needs; bounds one that a server never ends.
+_MAX_PAGES = 50_000
+
+#: The tokens of the pages that were requested of the list that is being read.
+_tokens: ContextVar[set[str]] = ContextVar("tokens")
 
 _log = logging.getLogger(__name__)
 
@@ -205,6 +212,7 @@ class GuardedRestCatalog(Guarded, RestCatalog):
         session.get_redirect_target = on_the_same_host  # type: ignore[method-assign, assignment]
 
     def _request(self, send: Callable[..., Response], *args: Any, **options: Any) -> Response:
+        _check_page(options.get("params"))
         try:
             response = send(*args, **{"timeout": _TIMEOUT, **options})
         except RequestException as error:
@@ -279,6 +287,24 @@ def _code(metadata: TableMetadata, own: Mapping[str, Any]) -> dict[str, str]:
 def _with_properties(metadata: TableMetadata, properties: Mapping[str, str]) -> TableMetadata:
     changed: TableMetadata = metadata.model_copy(update={"properties": dict(properties)})
     return changed
+
+
+def _check_page(params: Mapping[str, str] | None) -> None:
+    """Raise an error for a page of a list that does not end; PyIceberg would request pages for ever."""
+    from requests.exceptions import InvalidJSONError
+
+    if params is None:
+        # The request of a token, perhaps between two pages.
+        return
+    if (token := params.get("pageToken")) is None:
+        _tokens.set(set())
+        return
+    used = _tokens.get()
+    if token in used:
+        raise InvalidJSONError("the server returned the same page token twice")
+    if len(used) == _MAX_PAGES:
+        raise InvalidJSONError(f"the server returned more than {_MAX_PAGES:,} pages")
+    used.add(token)
 
 
 def _is_local(warehouse: str) -> bool:

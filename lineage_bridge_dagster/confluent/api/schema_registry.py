@@ -24,6 +24,8 @@ from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 PAGE = 1000
 #: A page that is a multiple of this may have been cut at a server's cap, so another page is requested.
 _CAP_UNIT = 100
+#: More than any registry has; bounds a list that a server never ends.
+_MAX_SCHEMAS = 1_000_000
 
 
 class RegistrySpec(ApiRecord):
@@ -120,11 +122,9 @@ class SchemaRegistryClient:
         params = {"latestOnly": "false", "subjectPrefix": subject}
         if deleted:
             params["deleted"] = "true"
-        schemas = self._schemas(
-            endpoint, self._access_to(self._registry), "The URL of the Schema Registry", params
-        )
-        # Subjects that merely start with the name are listed too.
-        return sorted((s for s in schemas if s.subject == subject), key=lambda schema: schema.version)
+        access, field = self._access_to(self._registry), "The URL of the Schema Registry"
+        schemas = self._schemas(endpoint, access, field, params, subject)
+        return sorted(schemas, key=lambda schema: schema.version)
 
     def version(self, endpoint: str, subject: str, version: int) -> Schema:
         """One version of a subject, also one that was deleted softly since something refers to it."""
@@ -158,7 +158,10 @@ class SchemaRegistryClient:
         qualifiers = tuple(filter(None, (registry, self._environment)))
         return Access("schema_registry", qualifiers, self._self_managed)
 
-    def _schemas(self, endpoint: str, access: Access, field: str, params: Mapping[str, str]) -> list[Schema]:
+    def _schemas(
+        self, endpoint: str, access: Access, field: str, params: Mapping[str, str], subject: str = ""
+    ) -> list[Schema]:
+        """All pages of a list of schemas; if a subject is given, without those of other subjects."""
         access.credential(self._session.settings)
         url = self._session.data_url(endpoint, "/schemas", field=field)
         items: list[Any] = []
@@ -176,10 +179,16 @@ class SchemaRegistryClient:
                     for item in page
                     if isinstance(item, dict)
                 }
-                if versions & seen:
+                if versions & seen or (page and not versions):
+                    what = "the same schemas for another offset" if versions else "a page without a schema"
                     raise MalformedResponse(
-                        f"{access.name}: {url.path} returned the same schemas for another offset.",
+                        f"{access.name}: {url.path} returned {what}.",
                         hint="The schemas read so far are used; try again later.",
+                    )
+                if len(items) > _MAX_SCHEMAS:
+                    raise MalformedResponse(
+                        f"{access.name}: {url.path} returned more than {_MAX_SCHEMAS:,} schemas.",
+                        hint=f"Check that {url.host} is a Schema Registry.",
                     )
                 seen |= versions
                 items += page
@@ -189,4 +198,10 @@ class SchemaRegistryClient:
             if not items:
                 raise
             raise parse_partial(Schema, PartialResponse(items, error), url.path) from error
-        return parse_records(Schema, items, url.path)
+        return parse_records(Schema, [item for item in items if _may_be_of(subject, item)], url.path)
+
+
+def _may_be_of(subject: str, item: Any) -> bool:
+    """Whether an item of a list is not of another subject: a list has all that merely start with the name."""
+    named = item.get("subject") if isinstance(item, dict) else None
+    return not subject or not named or not isinstance(named, str) or named == subject

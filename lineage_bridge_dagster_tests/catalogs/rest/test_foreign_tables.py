@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from lineage_bridge_dagster.automation.iceberg_client import IcebergClient
 from lineage_bridge_dagster.automation.watched_lists import NamedTables
+from lineage_bridge_dagster.catalogs.errors import CallError
+from lineage_bridge_dagster.catalogs.iceberg import guarded
 from lineage_bridge_dagster.catalogs.iceberg.open_catalog import open_catalog
-from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_namespaces
+from lineage_bridge_dagster.catalogs.iceberg.table_reading import list_names, list_namespaces
 from lineage_bridge_dagster.catalogs.rest.enrichment import enrich
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.catalogs.settings.push_settings import PushSettings
@@ -204,6 +207,46 @@ def test_namespaces_without_end_are_an_error(server: RestServer) -> None:
     server.add(*(["deep"] * 40), "orders")
     found = list_namespaces(open_catalog(server.catalogs(), "lake"))
     assert "nested more than 32 deep" in found.errors[0].message
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_pages_without_end_are_an_error(
+    server: RestServer, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    monkeypatch.setattr(guarded, "_MAX_PAGES", 5)
+    catalog = open_catalog(server.catalogs(), "lake")
+    number = itertools.count()
+
+    def page(*_: Any) -> tuple[int, dict[str, Any]]:
+        token = f"t{next(number) if is_new else 0}"
+        return 200, {"namespaces": [["shop"]], "identifiers": [], "next-page-token": token}
+
+    monkeypatch.setattr(server, "answer", page)
+    expected = "more than 5 pages" if is_new else "the same page token twice"
+    with pytest.raises(CallError, match=expected):
+        list_namespaces(catalog)
+    (tables,) = list_names(catalog, [("shop",)])
+    assert isinstance(tables, CallError)
+    assert "Listing the namespace lake.shop failed" in tables.message
+    assert expected in tables.message
+
+
+def test_pages_are_read_to_the_last(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = open_catalog(server.catalogs(), "lake")
+
+    def page(
+        _method: str, _path: str, query: Mapping[str, list[str]], _body: str
+    ) -> tuple[int, dict[str, Any]]:
+        number = int(query.get("pageToken", ["0"])[0])
+        item = {"namespace": ["shop"], "name": f"t{number}"}
+        return 200, {"identifiers": [item], "next-page-token": str(number + 1) if number < 3 else None}
+
+    monkeypatch.setattr(server, "answer", page)
+    # The second list has the same tokens.
+    assert (
+        list_names(catalog, [("shop",), ("shop",)], max_concurrency=1)
+        == [[("shop", f"t{number}") for number in range(4)]] * 2
+    )
 
 
 def test_the_sensor_lists_nested_namespaces_in_turn(server: RestServer) -> None:

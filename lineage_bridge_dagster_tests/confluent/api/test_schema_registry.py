@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lineage_bridge_dagster.confluent.api import schema_registry
 from lineage_bridge_dagster.confluent.api.errors import (
     MalformedResponse,
     MissingCredential,
@@ -51,13 +52,34 @@ def test_page_cut_at_the_server_cap_is_continued(
     assert len(SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)) == 1203
 
 
-def test_registry_that_ignores_the_offset_is_partially_read(
-    fake: FakeConfluent, session: ConfluentSession
+@pytest.mark.parametrize(
+    ("is_schema", "is_new", "why", "kept"),
+    [
+        (True, False, "the same schemas for another offset", 100),
+        (True, True, "more than 250 schemas", 300),
+        (False, False, "a page without a schema", 0),
+    ],
+)
+def test_registry_that_never_ends_its_list_is_partially_read(
+    fake: FakeConfluent,
+    session: ConfluentSession,
+    monkeypatch: pytest.MonkeyPatch,
+    is_schema: bool,
+    is_new: bool,
+    why: str,
+    kept: int,
 ) -> None:
-    fake.routes["/schemas"] = [avro(f"t{n}-value", "id") for n in range(100)]
-    with pytest.raises(PartialResponse, match="offset") as raised:
+    monkeypatch.setattr(schema_registry, "_MAX_SCHEMAS", 250)
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        first = int(request.url.params["offset"]) if is_new else 0
+        page = [avro(f"t{first + n}-value", "id") if is_schema else "schema" for n in range(100)]
+        return httpx.Response(200, json=page)
+
+    fake.routes["/schemas"] = respond
+    with pytest.raises(PartialResponse if kept else MalformedResponse, match=why) as raised:
         SchemaRegistryClient(session, "env-1").latest_schemas(LSRC)
-    assert len(raised.value.items) == 100
+    assert len(getattr(raised.value, "items", ())) == kept
 
 
 def test_schema_text_is_absent_from_repr(fake: FakeConfluent, session: ConfluentSession) -> None:
@@ -69,8 +91,9 @@ def test_versions_of_a_subject_take_one_request(fake: FakeConfluent, session: Co
     fake.routes["/schemas"] = [
         avro("orders-value", "id", version=10),
         avro("orders-value", "id", version=2),
-        # Another subject with the same prefix.
+        # Other subjects with the same prefix, of which one is malformed.
         avro("orders-value-v2-value", "id", version=1),
+        {"subject": "orders-value-v3-value", "version": 1},
     ]
     found = SchemaRegistryClient(session, "env-1").versions(PSRC, "orders-value")
     assert [schema.version for schema in found] == [2, 10]
