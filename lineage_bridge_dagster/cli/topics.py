@@ -31,7 +31,7 @@ def plan(instance: Path, as_json: bool) -> None:
 
     Lists tables that would be created with their columns, columns that would be added or widened, and topics
     that would be suspended, because their schema cannot be a table's or has changed in a way that the table
-    cannot follow. Writes nothing, and needs no Spark.
+    cannot follow. Writes nothing, reads no records, and needs no Spark.
 
     Exits 0; 1 if a topic would be suspended, could not be read, or shares its table with another; 2 for wrong
     settings.
@@ -110,7 +110,7 @@ def _plan_text(plan: TablePlan) -> str:
     if not plan.exists:
         return "\n".join((f"{title}: would be created", *(f"  {line}" for line in plan.changes)))
     if not plan.changes:
-        return f"{title}: no change"
+        return f"{title}: no change to the table"
     return "\n".join((f"{title}: would change", *(f"  {line}" for line in plan.changes)))
 
 

@@ -193,7 +193,7 @@ def test_plan_names_fields_of_one_dotted_name_and_goes_on(
 def test_plan_without_changes_says_so(tmp_path: Path, tables: dict[str, Any]) -> None:
     key = NestedField(1, "key", BinaryType(), required=False)
     tables["onprem.orders"] = FakeTable({}, key, NestedField(2, "id", LongType(), required=False))
-    assert "orders -> onprem.orders (append): no change" in run(tmp_path, "plan").output
+    assert "orders -> onprem.orders (append): no change to the table" in run(tmp_path, "plan").output
 
 
 def test_plan_refuses_another_mode_of_a_table_that_exists(tmp_path: Path, tables: dict[str, Any]) -> None:
