@@ -80,9 +80,10 @@ writes("lenses-http")(whole("a template in the configuration makes the request's
 writes("data-explorer")(whole("a mapping in the cluster tells which columns the fields go to"))
 writes(
     """solace ibm-mq activemq tibco jms kinesis firehose sqs pubsub pubsub-lite mqtt rabbitmq event-bridge
-    lenses-jms lenses-mqtt lenses-service-bus data-diode file"""
+    lenses-jms lenses-mqtt lenses-service-bus data-diode file ibm-cos zeebe"""
 )(whole("a message, or a line, holds the record as a whole: it has no columns"))
 writes(
     """splunk cloudwatch-metrics datadog datadog-logs newrelic newrelic-logs pagerduty appdynamics
     prometheus gemfire graphdb"""
 )(whole("the store has a structure of its own, which the record fills as a whole"))
+writes("solr aerospike")(whole("the connector's documentation does not tell what it makes of the fields"))
