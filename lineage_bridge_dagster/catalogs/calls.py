@@ -19,6 +19,10 @@ _GROWTH = 0.025
 _SLOWEST, _UNLIMITED = 1.0, 1_000.0
 _WINDOW = 1.0
 
+#: Pages of a list: more than the million tables that an AWS account may have by default need, at 20 a page;
+#: bounds a list that a server never ends.
+MAX_PAGES = 50_000
+
 
 class Pace:
     """Calls a second, without a limit until the first refusal. Thread-safe.

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+from lineage_bridge_dagster.catalogs.calls import MAX_PAGES
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.fields import UNKNOWN_FIELDS
@@ -25,10 +26,6 @@ logger = logging.getLogger(__name__)
 
 #: The most entries that GetDatabases and GetTables return in one response.
 PAGE_SIZE = 100
-
-#: More than the million tables that an account may have by default need, at 20 a page; bounds a list that a
-#: server never ends.
-MAX_PAGES = 50_000
 
 #: What a federated database of S3 Tables refers to: the ARN of the table bucket, or of a namespace in it.
 _TABLE_BUCKET = re.compile(

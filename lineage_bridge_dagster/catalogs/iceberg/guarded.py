@@ -22,8 +22,9 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.locations import LocationProvider, load_location_provider
 from pyiceberg.typedef import EMPTY_DICT, Properties
-from requests.exceptions import RequestException, Timeout
+from requests.exceptions import InvalidJSONError, InvalidURL, RequestException, Timeout
 
+from lineage_bridge_dagster.catalogs.calls import MAX_PAGES
 from lineage_bridge_dagster.catalogs.iceberg import remote_properties
 from lineage_bridge_dagster.catalogs.iceberg.remote_properties import code_in, without_code
 from lineage_bridge_dagster.config.request_counts import TIMEOUT, UNREACHABLE, current_counts
@@ -44,9 +45,6 @@ _TIMEOUT = (5, 60)
 _ADDRESSES = ("uri", "oauth2-server-uri")
 #: Schemes for which PyIceberg prefers another library to PyArrow.
 _OTHER_STORES = ("abfs", "abfss", "wasb", "wasbs", "hf")
-
-#: More pages than a list needs; bounds one that a server never ends.
-_MAX_PAGES = 50_000
 
 #: The tokens of the pages that were requested of the list that is being read.
 _tokens: ContextVar[set[str]] = ContextVar("tokens")
@@ -291,8 +289,6 @@ def _with_properties(metadata: TableMetadata, properties: Mapping[str, str]) -> 
 
 def _check_page(params: Mapping[str, str] | None) -> None:
     """Raise an error for a page of a list that does not end; PyIceberg would request pages for ever."""
-    from requests.exceptions import InvalidJSONError
-
     if params is None:
         # The request of a token, perhaps between two pages.
         return
@@ -302,8 +298,8 @@ def _check_page(params: Mapping[str, str] | None) -> None:
     used = _tokens.get()
     if token in used:
         raise InvalidJSONError("the server returned the same page token twice")
-    if len(used) == _MAX_PAGES:
-        raise InvalidJSONError(f"the server returned more than {_MAX_PAGES:,} pages")
+    if len(used) == MAX_PAGES:
+        raise InvalidJSONError(f"the server returned more than {MAX_PAGES:,} pages")
     used.add(token)
 
 
@@ -314,8 +310,6 @@ def _is_local(warehouse: str) -> bool:
 
 def _same_host(url: str, target: str) -> None:
     """Raise an error unless two addresses are of one host, with the same encryption or more."""
-    from requests.exceptions import InvalidURL
-
     at, to = urlsplit(url), urlsplit(target)
     if at.netloc.lower() != to.netloc.lower() or (at.scheme == "https") > (to.scheme == "https"):
         raise InvalidURL(

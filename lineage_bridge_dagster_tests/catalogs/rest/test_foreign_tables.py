@@ -213,7 +213,7 @@ def test_namespaces_without_end_are_an_error(server: RestServer) -> None:
 def test_pages_without_end_are_an_error(
     server: RestServer, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
-    monkeypatch.setattr(guarded, "_MAX_PAGES", 5)
+    monkeypatch.setattr(guarded, "MAX_PAGES", 5)
     catalog = open_catalog(server.catalogs(), "lake")
     number = itertools.count()
 
