@@ -144,17 +144,31 @@ SOURCES: list[Family] = []
 SINKS: list[Family] = []
 
 
+#: What the start of a class stands for in declarations: packages of Confluent, and of Lenses, now and before.
+_PACKAGES = {
+    "confluent": ("io.confluent.connect.",),
+    "lenses": ("io.lenses.streamreactor.connect.", "com.datamountaineer.streamreactor.connect."),
+}
+
+
+def _classes(declared: Iterable[str]) -> Iterator[str]:
+    for word in " ".join(declared).split():
+        vendor, _, name = word.rpartition(":")
+        yield from (package + name for package in _PACKAGES.get(vendor, ("",)))
+
+
 def source_family(name: str, *classes: str, has_dataset: bool = True) -> Callable[[Source], Source]:
     """Declare the family of sources that a reader reads, by decorating or calling it with the reader.
 
     Args:
         name: As in `Family`.
-        *classes: As in `Family`; several may be one text, separated by spaces.
+        *classes: As in `Family`; several may be one text, separated by spaces. `confluent:` and `lenses:`
+            stand for the packages of Confluent and of Lenses.
         has_dataset: As in `Family`.
     """
 
     def declare(reader: Source) -> Source:
-        SOURCES.append(Family(name, tuple(" ".join(classes).split()), source=reader, has_dataset=has_dataset))
+        SOURCES.append(Family(name, tuple(_classes(classes)), source=reader, has_dataset=has_dataset))
         return reader
 
     return declare
@@ -166,7 +180,7 @@ def sink_family(
     """Declare the family of sinks that a reader reads, as `source_family` does."""
 
     def declare(reader: Sink) -> Sink:
-        SINKS.append(Family(name, tuple(" ".join(classes).split()), None, reader, topics, has_dataset))
+        SINKS.append(Family(name, tuple(_classes(classes)), None, reader, topics, has_dataset))
         return reader
 
     return declare

@@ -1,7 +1,8 @@
 """The families of connector classes: one module for each kind of outside system, with its sources and sinks.
 
-To add a connector class, add its name to the family that reads such configurations, or declare a family with
-`source_family` or `sink_family` in the module of its system. Every module here is read.
+To add a connector class, add its name to the family that reads such configurations, or declare a family in
+the module of its system: in a row of `declare` if keys tell all, else with `source_family` or `sink_family`.
+Every module here is read.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ def key_values(prefix: str = "", /, **parts: str) -> Callable[[Config, str], dic
 
 def _declared(prefix: str, text: str) -> tuple[list[str], str]:
     """The keys and the default of a part."""
-    keys, _, default = f"{text} ".partition("= ")
-    return [prefix + key for key in keys.split() if key != "|"], default.strip()
+    keys, _, default = text.partition("=")
+    return [prefix + key for each in keys.split("|") if (key := each.strip())], default.strip()
 
 
 def topic_of(datasets: Callable[[Config], str | Iterable[str]], *keys: str) -> Source:

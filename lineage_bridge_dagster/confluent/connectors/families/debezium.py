@@ -176,9 +176,7 @@ source_family(
 )(debezium(Capture(_mssql, heads=_mssql_databases, database=_dbname)))
 source_family("debezium-oracle", _DBZ + "oracle.OracleConnector")(debezium(_ORACLE))
 source_family(
-    "oracle-xstream",
-    "OracleXStreamSource",
-    "io.confluent.connect.oracle.xstream.cdc.OracleXStreamSourceConnector",
+    "oracle-xstream", "OracleXStreamSource", "confluent:oracle.xstream.cdc.OracleXStreamSourceConnector"
 )(debezium(_ORACLE))
 source_family("debezium-mongodb", "MongoDbCdcSource", _DBZ + "mongodb.MongoDbConnector")(
     debezium(_MONGO, "topic.prefix", "mongodb.name")

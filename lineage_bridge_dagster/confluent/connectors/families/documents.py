@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
 from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed, per_topic
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -80,21 +80,6 @@ def cosmos_v2_source(context: SourceContext) -> Iterator[WrittenTopic]:
 
 _V1 = _containers("connect.cosmos.connection.endpoint", "connect.cosmos.databasename")
 _SOURCE_V2 = _containers(_V2, "azure.cosmos.source.database.name")
-
-sink_family(
-    "cosmosdb-lenses",
-    "io.lenses.streamreactor.connect.azure.cosmosdb.sink.CosmosDbSinkConnector",
-    *kcql.classes("azure.documentdb.sink.DocumentDbSinkConnector"),
-)(
-    kcql.sink(
-        _containers(
-            "connect.cosmosdb.endpoint | connect.documentdb.endpoint",
-            "connect.cosmosdb.db | connect.documentdb.db",
-        ),
-        "connect.cosmosdb.kcql",
-        "connect.documentdb.kcql",
-    )
-)
 
 source_family("cosmosdb", "CosmosDbSource", "com.azure.cosmos.kafka.connect.source.CosmosDBSourceConnector")(
     mapped_source("connect.cosmos.containers.topicmap", _V1)
@@ -210,14 +195,14 @@ def _firebase(reference: str, *child: str) -> str:
     return naming.FIREBASE(host=reference, path=naming.path(rest, *child))
 
 
-@source_family("firebase", "io.confluent.connect.firebase.FirebaseSourceConnector")
+@source_family("firebase", "confluent:firebase.FirebaseSourceConnector")
 def firebase_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic for each child of the node, which only the database knows."""
     context.warnings.append(f"its topics are named for the children of {_REFERENCE}, which are not known")
     yield WrittenTopic("", _firebase(context.config.get(_REFERENCE)))
 
 
-@sink_family("firebase", "io.confluent.connect.firebase.FirebaseSinkConnector")
+@sink_family("firebase", "confluent:firebase.FirebaseSinkConnector")
 def firebase_sink(context: SinkContext, topic: str) -> str:
     """A child of the node, named for the topic."""
     return _firebase(context.config.get(_REFERENCE), topic)
@@ -246,18 +231,17 @@ def neo4j_source(context: SourceContext) -> Iterator[WrittenTopic]:
 sink_family("neo4j", "Neo4jSink", _NEO4J + "sink.Neo4jConnector", _STREAMS + "sink.Neo4jSinkConnector")(
     per_topic(_NEO4J_DATABASE)
 )
-# The repository of a server, whose URL was called an IRI first.
-sink_family("graphdb", "com.ontotext.kafka.GraphDBSinkConnector")(
-    per_topic(keyed(naming.GRAPHDB, "graphdb.server.", host="url | iri", repository="repository"))
-)
-sink_family("arangodb", "com.arangodb.kafka.ArangoSinkConnector")(
-    per_topic(
-        keyed(
-            naming.ARANGODB,
-            "connection.",
-            host="endpoints",
-            database="database = _system",
-            collection="collection",
-        )
-    )
+
+declare(
+    """
+    arangodb: ARANGODB keys:connection. host=endpoints database=database=_system collection=collection
+        com.arangodb.kafka.ArangoSinkConnector
+    cosmosdb-lenses: COSMOS kcql:connect.cosmosdb.kcql|connect.documentdb.kcql
+        host=connect.cosmosdb.endpoint|connect.documentdb.endpoint
+        database=connect.cosmosdb.db|connect.documentdb.db container==${topic}
+        io.lenses.streamreactor.connect.azure.cosmosdb.sink.CosmosDbSinkConnector
+        lenses:azure.documentdb.sink.DocumentDbSinkConnector
+    graphdb: GRAPHDB keys:graphdb.server. host=url|iri repository=repository
+        com.ontotext.kafka.GraphDBSinkConnector
+    """
 )

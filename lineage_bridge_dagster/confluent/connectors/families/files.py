@@ -7,13 +7,8 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import (
-    KeyedDataset,
-    keyed,
-    per_topic,
-    topic_of,
-)
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -25,14 +20,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 _SPOOL_DIR = "com.github.jcustenborder.kafka.connect.spooldir."
-_FILE_STREAM = "org.apache.kafka.connect.file.FileStream"
-_SFTP_SOURCE = "io.confluent.connect.sftp.Sftp{}SourceConnector"
 _PROTOCOLS = {"ftp": naming.FTP, "ftps": naming.FTPS, "sftp": naming.SFTP}
-
-
-def _server(rule: Rule, prefix: str, path: str) -> KeyedDataset:
-    """A folder, by its keys, of a server at `{prefix}host` and `{prefix}port`."""
-    return keyed(rule, host=f"{prefix}host", port=f"{prefix}port", path=path)
 
 
 def _server_sink(rule: Rule, prefix: str, topics_dir: str = "") -> Sink:
@@ -59,7 +47,7 @@ _LISTINGS = {
         container="container.name",
         path="blob.prefix",
     ),
-    "sftp": _server(naming.SFTP, "sftp.listing.", "sftp.listing.directory.path"),
+    "sftp": keyed(naming.SFTP, "sftp.listing.", host="host", port="port", path="directory.path"),
     "smb": keyed(naming.SMB, "smb.listing.", host="host", port="port", share="share", path="directory.path"),
     "": keyed(naming.LOCAL_FILE, file="fs.listing.directory.path | fs.scan.directory.path"),
 }
@@ -71,7 +59,7 @@ def _file_pulse(config: Config) -> str:
     return next(dataset for kind, dataset in _LISTINGS.items() if kind in listing)(config)
 
 
-@source_family("lenses-ftp", *kcql.classes("ftp.source.FtpSourceConnector"))
+@source_family("lenses-ftp", "lenses:ftp.source.FtpSourceConnector")
 def _lenses_ftp(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics of `path:topic,...`, in two lists: files that grow and files that are replaced."""
     config = context.config
@@ -82,19 +70,8 @@ def _lenses_ftp(context: SourceContext) -> Iterator[WrittenTopic]:
             yield WrittenTopic(topic, rule(host=config.get("connect.ftp.address"), path=path))
 
 
-source_family(
-    "sftp",
-    "SftpSource",
-    *(_SFTP_SOURCE.format(kind) for kind in ("Generic", "Csv", "Json", "SchemaLessJson", "Binary", "")),
-)(topic_of(_server(naming.SFTP, "sftp.", "input.path")))
-source_family("ftps", "io.confluent.connect.ftps.FtpsSourceConnector")(
-    topic_of(_server(naming.FTPS, "ftps.", "ftps.input.path | input.path"))
-)
 source_family("file-systems", "com.github.mmolimar.kafka.connect.fs.FsSourceConnector")(
     topic_of(lambda config: map(naming.location, config.items("fs.uris")), "topic")
-)
-source_family("file", "FileStreamSource", "FileStreamSourceConnector", f"{_FILE_STREAM}SourceConnector")(
-    topic_of(keyed(naming.LOCAL_FILE, file="file"), "topic")
 )
 source_family(
     "spool-dir",
@@ -105,19 +82,26 @@ source_family(
     f"{_SPOOL_DIR}elf.SpoolDirELFSourceConnector",
     f"{_SPOOL_DIR}SpoolDirELFSourceConnector",
 )(topic_of(keyed(naming.LOCAL_FILE, file="input.path"), "topic"))
-source_family(
-    "file-pulse",
-    "io.streamthoughts.kafka.connect.filepulse.source.FilePulseSourceConnector",
-    "io.streamthoughts.kafka.connect.filepulse.FilePulseSourceConnector",
-)(topic_of(_file_pulse, "topic"))
 
-sink_family("sftp", "SftpSink", "io.confluent.connect.sftp.SftpSinkConnector")(
+sink_family("sftp", "SftpSink", "confluent:sftp.SftpSinkConnector")(
     _server_sink(naming.SFTP, "sftp.", "topics")
 )
-sink_family("ftps", "io.confluent.connect.ftps.FtpsSinkConnector")(_server_sink(naming.FTPS, "ftps."))
-sink_family(
-    "file",
-    "org.apache.kafka.connect.file.FileStreamSinkConnector",
-    "FileStreamSink",
-    "FileStreamSinkConnector",
-)(per_topic(keyed(naming.LOCAL_FILE, file="file")))
+sink_family("ftps", "confluent:ftps.FtpsSinkConnector")(_server_sink(naming.FTPS, "ftps."))
+
+declare(
+    """
+    ftps: FTPS host=ftps.host port=ftps.port path=ftps.input.path|input.path
+        confluent:ftps.FtpsSourceConnector
+    file: LOCAL_FILE topic:topic file=file
+        FileStreamSource FileStreamSourceConnector org.apache.kafka.connect.file.FileStreamSourceConnector
+        org.apache.kafka.connect.file.FileStreamSinkConnector FileStreamSink FileStreamSinkConnector
+    file-pulse: file_pulse topic:topic
+        io.streamthoughts.kafka.connect.filepulse.source.FilePulseSourceConnector
+        io.streamthoughts.kafka.connect.filepulse.FilePulseSourceConnector
+    sftp: SFTP host=sftp.host port=sftp.port path=input.path
+        SftpSource confluent:sftp.SftpGenericSourceConnector confluent:sftp.SftpCsvSourceConnector
+        confluent:sftp.SftpJsonSourceConnector confluent:sftp.SftpSchemaLessJsonSourceConnector
+        confluent:sftp.SftpBinarySourceConnector confluent:sftp.SftpSourceConnector
+    """,
+    file_pulse=_file_pulse,
+)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config, split_list
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
@@ -29,7 +29,7 @@ def api_url(base: str, path: str = "") -> str:
     return http_url(f"{scheme}{separator}{_VARIABLE.sub('', rest)}")
 
 
-@source_family("http-v1", "HttpSource", "io.confluent.connect.http.HttpSourceConnector")
+@source_family("http-v1", "HttpSource", "confluent:http.HttpSourceConnector")
 def entities(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic and an address for each of `entity.names`; without them, one of each."""
     config = context.config
@@ -41,7 +41,7 @@ def entities(context: SourceContext) -> Iterator[WrittenTopic]:
         yield WrittenTopic(topic, api_url(url.replace("${entityName}", name)))
 
 
-@source_family("http", "HttpSourceV2", "io.confluent.connect.http.source.GenericHttpSourceConnector")
+@source_family("http", "HttpSourceV2", "confluent:http.source.GenericHttpSourceConnector")
 def apis(context: SourceContext) -> Iterator[WrittenTopic]:
     """The topics and the path of each numbered API."""
     config = context.config
@@ -65,11 +65,6 @@ def rest(context: SourceContext) -> Iterator[WrittenTopic]:
         yield WrittenTopic(topic, api_url(context.config.get("rest.source.url")))
 
 
-def _polled(config: Config) -> str:
-    """The one address of a community's source."""
-    return api_url(config.get("http.request.url", "sse.uri"))
-
-
 def feeds(config: Config) -> Iterator[str]:
     """The addresses of `rss.urls`, with spaces between them."""
     return map(api_url, config.get("rss.urls").split())
@@ -86,23 +81,17 @@ def http_sink(context: SinkContext, topic: str) -> str:
 
 
 source_family("http-rest", "com.tm.kafka.connect.rest.RestSourceConnector")(rest)
-source_family(
-    "http-polled",
-    "com.github.castorm.kafka.connect.http.HttpSourceConnector",
-    "com.github.cjmatta.kafka.connect.sse.ServerSentEventsSourceConnector",
-)(topic_of(_polled))
-source_family("rss", "org.kaliy.kafka.connect.rss.RssSourceConnector")(topic_of(feeds))
 
 
-sink_family(
-    "http", "HttpSinkV2", "io.confluent.connect.http.sink.GenericHttpSinkConnector", topics=("api{n}.topics",)
-)(http_sink)
+sink_family("http", "HttpSinkV2", "confluent:http.sink.GenericHttpSinkConnector", topics=("api{n}.topics",))(
+    http_sink
+)
 sink_family(
     "http-v1",
     "HttpSink AzureFunctionsSink CollibraSink",
-    "io.confluent.connect.http.HttpSinkConnector",
-    "io.confluent.connect.azure.functions.AzureFunctionsSinkConnector",
-    "io.confluent.connect.collibra.CollibraSinkConnector",
+    "confluent:http.HttpSinkConnector",
+    "confluent:azure.functions.AzureFunctionsSinkConnector",
+    "confluent:collibra.CollibraSinkConnector",
     "io.aiven.kafka.connect.http.HttpSinkConnector",
 )(http_sink)
 
@@ -112,7 +101,7 @@ def lenses_http(context: SinkContext, topic: str) -> str:
     return api_url(context.config.get("connect.http.endpoint").replace("{{topic}}", topic))
 
 
-@sink_family("lambda", "LambdaSink", "io.confluent.connect.aws.lambda.AwsLambdaSinkConnector")
+@sink_family("lambda", "LambdaSink", "confluent:aws.lambda.AwsLambdaSinkConnector")
 def aws_lambda(context: SinkContext, topic: str) -> str:
     """The function of `topic;function,...` in the mode `multiple`, else the only one."""
     config = context.config
@@ -125,15 +114,18 @@ def aws_lambda(context: SinkContext, topic: str) -> str:
     return naming.LAMBDA(region=region, function=name or "")
 
 
-sink_family(
-    "google-functions",
-    "GoogleCloudFunctionsSink GoogleCloudFunctionsGen2Sink",
-    "io.confluent.connect.gcp.functions.GoogleCloudFunctionsSinkConnector",
-    "io.confluent.connect.gcp.GoogleCloudFunctionsSinkConnector",
-)(
-    per_topic(
-        keyed(
-            naming.CLOUD_FUNCTIONS, project="gcf.project.id | project.id", function="gcf.name | function.name"
-        )
-    )
+declare(
+    """
+    google-functions: CLOUD_FUNCTIONS
+        project=gcf.project.id|project.id function=gcf.name|function.name
+        GoogleCloudFunctionsSink GoogleCloudFunctionsGen2Sink
+        confluent:gcp.functions.GoogleCloudFunctionsSinkConnector
+        confluent:gcp.GoogleCloudFunctionsSinkConnector
+    http-polled: api_url base=http.request.url|sse.uri
+        com.github.castorm.kafka.connect.http.HttpSourceConnector
+        com.github.cjmatta.kafka.connect.sse.ServerSentEventsSourceConnector
+    rss: feeds org.kaliy.kafka.connect.rss.RssSourceConnector
+    """,
+    api_url=api_url,
+    feeds=feeds,
 )

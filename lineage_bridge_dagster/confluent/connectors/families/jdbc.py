@@ -216,7 +216,7 @@ class _Tables:
         return [names[name] for name in include.matching(pattern, names)] if pattern in include.open else []
 
 
-@source_family("snowflake", "SnowflakeSource", "io.confluent.connect.snowflake.jdbc.SnowflakeSourceConnector")
+@source_family("snowflake", "SnowflakeSource", "confluent:snowflake.jdbc.SnowflakeSourceConnector")
 def snowflake(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{topic.prefix}{database}.{schema}.{table}`."""
     config, prefix = context.config, context.config.get("topic.prefix")
@@ -247,7 +247,7 @@ source_family("jdbc-oracle", "OracleDatabaseSource")(jdbc("oracle"))
 source_family("jdbc-db2", "IbmDb2Source")(jdbc("db2"))
 source_family(
     "jdbc",
-    "io.confluent.connect.jdbc.JdbcSourceConnector",
+    "confluent:jdbc.JdbcSourceConnector",
     "io.aiven.connect.jdbc.JdbcSourceConnector",
     "com.yugabyte.jdbc.JdbcSourceConnector",
 )(jdbc())
@@ -305,7 +305,7 @@ sink_family("jdbc-sqlserver", "MicrosoftSqlServerSink")(_jdbc_sink("sqlserver"))
 sink_family("jdbc-oracle", "OracleDatabaseSink")(_jdbc_sink("oracle"))
 sink_family(
     "jdbc",
-    "io.confluent.connect.jdbc.JdbcSinkConnector",
+    "confluent:jdbc.JdbcSinkConnector",
     "io.aiven.connect.jdbc.JdbcSinkConnector",
     "com.yugabyte.jdbc.JdbcSinkConnector",
     "com.ibm.eventstreams.connect.jdbcsink.JDBCSinkConnector",

@@ -24,7 +24,7 @@ from lineage_bridge_dagster.confluent.connectors.java_regex import (
 )
 
 _MIRROR = "org.apache.kafka.connect.mirror."
-_REPLICATOR = "io.confluent.connect.replicator."
+_REPLICATOR = "confluent:replicator."
 #: MirrorMaker's own topics, which hold no data, and those that it never replicates.
 _INTERNAL = ("heartbeats", "mm2-offset-syncs.")
 _INTERNAL_ENDS = (".internal", "-internal", ".heartbeats")
@@ -119,7 +119,7 @@ def replicator(context: SourceContext) -> Iterator[WrittenTopic]:
             yield named_for(template.replace("${topic}", topic), dataset, listed=topic in named)
 
 
-@source_family("data-diode", "io.confluent.connect.diode.source.DataDiodeSourceConnector", has_dataset=False)
+@source_family("data-diode", "confluent:diode.source.DataDiodeSourceConnector", has_dataset=False)
 def data_diode(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics under a prefix, sent by a sink over a one-way network link."""
     prefix = context.config.get("kafka.topic.prefix")
@@ -127,7 +127,7 @@ def data_diode(context: SourceContext) -> Iterator[WrittenTopic]:
         yield named_for(prefix + topic)
 
 
-sink_family("data-diode", "io.confluent.connect.diode.sink.DataDiodeSinkConnector", has_dataset=False)(
+sink_family("data-diode", "confluent:diode.sink.DataDiodeSinkConnector", has_dataset=False)(
     lambda _context, _topic: ""
 )
 source_family("mirror-heartbeat", _MIRROR + "MirrorHeartbeatConnector", has_dataset=False)(

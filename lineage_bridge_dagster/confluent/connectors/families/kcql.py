@@ -152,12 +152,6 @@ def for_topic(text: str, topic: str) -> list[KcqlStatement]:
     ]
 
 
-def classes(*names: str) -> tuple[str, ...]:
-    """The Java classes of connectors in the present and in the earlier package of Lenses."""
-    packages = ("io.lenses.streamreactor.connect.", "com.datamountaineer.streamreactor.connect.")
-    return tuple(package + name for package in packages for name in names)
-
-
 def source(key: str, dataset: KeyedDataset) -> Source:
     """A source with a statement for each thing that it reads and its topic.
 

@@ -10,13 +10,8 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import (
-    keyed,
-    named_by_topic,
-    per_topic,
-    table_name,
-)
+from lineage_bridge_dagster.confluent.connectors.families.common import per_topic, table_name
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
@@ -26,7 +21,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
 )
 
 _REDIS = "com.redis.kafka.connect."
-_CONFLUENT = "io.confluent.connect.rediskafka."
+_CONFLUENT = "confluent:rediskafka."
 #: The address, by the keys of all these connectors.
 _HOST = (
     "redis.hosts",
@@ -73,7 +68,7 @@ sink_family(
     _REDIS + "RedisSinkConnector",
     "com.redislabs.kafka.connect.RedisEnterpriseSinkConnector",
     "io.github.jaredpetersen.kafkaconnectredis.sink.RedisSinkConnector",
-    *kcql.classes("redis.sink.RedisSinkConnector"),
+    "lenses:redis.sink.RedisSinkConnector",
 )(per_topic(_database))
 sink_family("redis-community", "com.github.jcustenborder.kafka.connect.redis.RedisSinkConnector")(
     per_topic(lambda config: _database(config, default="1"))
@@ -89,7 +84,7 @@ def _region(*values: str) -> str:
     return next((found[1] for value in values if (found := _REGION.search(value.lower()))), "")
 
 
-@source_family("dynamodb", "DynamoDbCdcSource", "io.confluent.connect.dynamodb.DynamoDBSourceConnector")
+@source_family("dynamodb", "DynamoDbCdcSource", "confluent:dynamodb.DynamoDBSourceConnector")
 def dynamodb_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """The tables of the include list, each with a topic of its name. An item may be an ARN.
 
@@ -130,7 +125,7 @@ def trustpilot_source(context: SourceContext) -> Iterator[WrittenTopic]:
         yield WrittenTopic(prefix + mapped.get(table, table), naming.DYNAMODB(region=region, table=table))
 
 
-@sink_family("dynamodb", "DynamoDbSink", "io.confluent.connect.aws.dynamodb.DynamoDbSinkConnector")
+@sink_family("dynamodb", "DynamoDbSink", "confluent:aws.dynamodb.DynamoDbSinkConnector")
 def dynamodb_sink(context: SinkContext, topic: str) -> str:
     config = context.config
     region = _region(
@@ -139,15 +134,9 @@ def dynamodb_sink(context: SinkContext, topic: str) -> str:
     return naming.DYNAMODB(region=region, table=table_name(config, topic))
 
 
-# A set named by the topic, at the first seed.
-sink_family("aerospike", "com.github.jcustenborder.kafka.connect.aerospike.AerospikeSinkConnector")(
-    named_by_topic(
-        keyed(
-            naming.AEROSPIKE,
-            host="hosts",
-            default_port="hosts.default.port",
-            namespace="namespace",
-            set="= ${topic}",
-        )
-    )
+declare(
+    """
+    aerospike: AEROSPIKE host=hosts default_port=hosts.default.port namespace=namespace set==${topic}
+        com.github.jcustenborder.kafka.connect.aerospike.AerospikeSinkConnector
+    """
 )

@@ -9,12 +9,8 @@ from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import (
-    debezium_collection,
-    keyed,
-    named_by_topic,
-)
+from lineage_bridge_dagster.confluent.connectors.families.common import debezium_collection
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.families.mongodb_topics import (
     MongoTopicNames,
     PipelineSelection,
@@ -130,17 +126,11 @@ def community_sink(context: SinkContext, topic: str) -> str:
     return naming.MONGODB(host=address, database=database, collection=collection)
 
 
-sink_family("mongodb-lenses", *kcql.classes("mongodb.sink.MongoSinkConnector"))(
-    kcql.sink(
-        keyed(naming.MONGODB, "connect.mongo.", host="connection", database="db", collection="= ${topic}"),
-        "connect.mongo.kcql",
-    )
-)
-# Google Firestore by its protocol of MongoDB: `{uid}.{location}.firestore.goog`.
-sink_family("firestore", "FirestoreSink")(
-    named_by_topic(
-        keyed(
-            naming.FIRESTORE, host="connection.host", database="database", collection="collection = ${topic}"
-        )
-    )
+declare(
+    """
+    mongodb-lenses: MONGODB kcql:connect.mongo.kcql
+        keys:connect.mongo. host=connection database=db collection==${topic}
+        lenses:mongodb.sink.MongoSinkConnector
+    firestore: FIRESTORE host=connection.host database=database collection=collection=${topic} FirestoreSink
+    """
 )

@@ -12,13 +12,8 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import (
-    KeyedDataset,
-    keyed,
-    named_by_topic,
-    topic_of,
-)
+from lineage_bridge_dagster.confluent.connectors.families.common import KeyedDataset, keyed, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -29,6 +24,7 @@ from lineage_bridge_dagster.confluent.connectors.family import (
     source_family,
 )
 from lineage_bridge_dagster.confluent.connectors.java_regex import matched_groups
+from lineage_bridge_dagster.confluent.connectors.naming import Rule
 
 
 def s3_object(bucket: str, path: str = "") -> str:
@@ -102,43 +98,30 @@ def reader(store: KeyedDataset) -> Source:
     return source
 
 
-source_family("s3", "S3Source", "io.confluent.connect.s3.source.S3SourceConnector")(reader(_S3))
-source_family("gcs", "GcsSource", "io.confluent.connect.gcs.GcsSourceConnector")(reader(gcs))
+source_family("s3", "S3Source", "confluent:s3.source.S3SourceConnector")(reader(_S3))
+source_family("gcs", "GcsSource", "confluent:gcs.GcsSourceConnector")(reader(gcs))
 source_family(
-    "azure-blob", "AzureBlobSource", "io.confluent.connect.azure.blob.storage.AzureBlobStorageSourceConnector"
+    "azure-blob", "AzureBlobSource", "confluent:azure.blob.storage.AzureBlobStorageSourceConnector"
 )(reader(_AZURE_BLOB))
-source_family(
-    "hdfs",
-    "io.confluent.connect.hdfs2.Hdfs2SourceConnector",
-    "io.confluent.connect.hdfs3.Hdfs3SourceConnector",
-)(reader(_HDFS))
+source_family("hdfs", "confluent:hdfs2.Hdfs2SourceConnector", "confluent:hdfs3.Hdfs3SourceConnector")(
+    reader(_HDFS)
+)
 
-sink_family("s3", "S3_SINK S3Sink", "io.confluent.connect.s3.S3SinkConnector")(writer(_S3))
-sink_family("gcs", "GcsSink", "io.confluent.connect.gcs.GcsSinkConnector")(writer(gcs))
-sink_family("azure-blob", "AzureBlobSink", "io.confluent.connect.azure.blob.AzureBlobStorageSinkConnector")(
+sink_family("s3", "S3_SINK S3Sink", "confluent:s3.S3SinkConnector")(writer(_S3))
+sink_family("gcs", "GcsSink", "confluent:gcs.GcsSinkConnector")(writer(gcs))
+sink_family("azure-blob", "AzureBlobSink", "confluent:azure.blob.AzureBlobStorageSinkConnector")(
     writer(_AZURE_BLOB)
 )
 sink_family(
     "azure-data-lake-1",
-    "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1StorageSinkConnector",
-    "io.confluent.connect.azure.datalake.gen1.AzureDataLakeGen1SinkConnector",
+    "confluent:azure.datalake.gen1.AzureDataLakeGen1StorageSinkConnector",
+    "confluent:azure.datalake.gen1.AzureDataLakeGen1SinkConnector",
 )(writer(_DATA_LAKE_1))
 sink_family(
-    "azure-data-lake",
-    "AzureDataLakeGen2Sink",
-    "io.confluent.connect.azure.datalake.gen2.AzureDataLakeGen2SinkConnector",
+    "azure-data-lake", "AzureDataLakeGen2Sink", "confluent:azure.datalake.gen2.AzureDataLakeGen2SinkConnector"
 )(writer(_DATA_LAKE_2))
-sink_family(
-    "hdfs", "io.confluent.connect.hdfs.HdfsSinkConnector", "io.confluent.connect.hdfs3.Hdfs3SinkConnector"
-)(writer(_HDFS))
-sink_family("dataproc", "DataprocSink", "io.confluent.connect.gcp.dataproc.DataprocSinkConnector")(
-    writer(_DATAPROC)
-)
-
-# IBM Cloud Object Storage speaks the protocol of S3; objects are at `{topic}/{partition}/...`.
-sink_family("ibm-cos", "com.ibm.eventstreams.connect.cossink.COSSinkConnector")(
-    named_by_topic(keyed(s3_object, bucket="cos.bucket.name", path="= ${topic}"))
-)
+sink_family("hdfs", "confluent:hdfs.HdfsSinkConnector", "confluent:hdfs3.Hdfs3SinkConnector")(writer(_HDFS))
+sink_family("dataproc", "DataprocSink", "confluent:gcp.dataproc.DataprocSinkConnector")(writer(_DATAPROC))
 
 _TOPIC = re.compile(r"\{\{\s*topic\s*\}\}")
 _VARIABLE = re.compile(r"\{\{|\$\{")
@@ -189,15 +172,10 @@ def _aiven_source(store: KeyedDataset) -> Source:
     return topic_of(lambda config: store(config, _aiven_prefix(config)), "topic", "topics")
 
 
-def _lenses_s3(_config: Config, place: str = "", /) -> str:
+def _lenses(place: str, rule: Rule) -> str:
     """Objects by `bucket[:prefix]`, as in the other stores."""
     bucket, _, prefix = place.partition(":")
-    return naming.S3(bucket=bucket, path=prefix)
-
-
-def _lenses_gcs(_config: Config, place: str = "", /) -> str:
-    bucket, _, prefix = place.partition(":")
-    return naming.GCS(bucket=bucket, path=prefix)
+    return rule(bucket=bucket, path=prefix)
 
 
 def _lenses_data_lake(config: Config, place: str = "", /) -> str:
@@ -213,24 +191,29 @@ source_family("aiven-s3", "io.aiven.kafka.connect.s3.source.S3SourceConnector")(
 source_family("aiven-azure-blob", "io.aiven.kafka.connect.azure.source.AzureBlobSourceConnector")(
     _aiven_source(_AIVEN_BLOB)
 )
-source_family("lenses-s3", "io.lenses.streamreactor.connect.aws.s3.source.S3SourceConnector")(
-    kcql.source("connect.s3.kcql", _lenses_s3)
-)
-source_family("lenses-gcs", "io.lenses.streamreactor.connect.gcp.storage.source.GCPStorageSourceConnector")(
-    kcql.source("connect.gcpstorage.kcql", _lenses_gcs)
-)
 
 sink_family("aiven-s3", "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector")(_aiven_sink(_AIVEN_S3))
 sink_family("aiven-gcs", "io.aiven.kafka.connect.gcs.GcsSinkConnector")(_aiven_sink(gcs))
 sink_family("aiven-azure-blob", "io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector")(
     _aiven_sink(_AIVEN_BLOB)
 )
-sink_family("lenses-s3", "io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector")(
-    kcql.sink(_lenses_s3, "connect.s3.kcql")
-)
-sink_family("lenses-gcs", "io.lenses.streamreactor.connect.gcp.storage.sink.GCPStorageSinkConnector")(
-    kcql.sink(_lenses_gcs, "connect.gcpstorage.kcql")
-)
-sink_family("lenses-data-lake", "io.lenses.streamreactor.connect.datalake.sink.DatalakeSinkConnector")(
-    kcql.sink(_lenses_data_lake, "connect.datalake.kcql")
+
+# IBM Cloud Object Storage speaks the protocol of S3; objects are at `{topic}/{partition}/...`.
+declare(
+    """
+    ibm-cos: s3_object bucket=cos.bucket.name path==${topic}
+        com.ibm.eventstreams.connect.cossink.COSSinkConnector
+    lenses-s3: lenses_s3 place==${topic} kcql:connect.s3.kcql
+        io.lenses.streamreactor.connect.aws.s3.source.S3SourceConnector
+        io.lenses.streamreactor.connect.aws.s3.sink.S3SinkConnector
+    lenses-gcs: lenses_gcs place==${topic} kcql:connect.gcpstorage.kcql
+        io.lenses.streamreactor.connect.gcp.storage.source.GCPStorageSourceConnector
+        io.lenses.streamreactor.connect.gcp.storage.sink.GCPStorageSinkConnector
+    lenses-data-lake: lenses_data_lake kcql:connect.datalake.kcql
+        io.lenses.streamreactor.connect.datalake.sink.DatalakeSinkConnector
+    """,
+    s3_object=s3_object,
+    lenses_s3=lambda place: _lenses(place, naming.S3),
+    lenses_gcs=lambda place: _lenses(place, naming.GCS),
+    lenses_data_lake=_lenses_data_lake,
 )

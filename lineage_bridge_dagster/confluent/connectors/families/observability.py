@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.common import topic_of
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
@@ -23,9 +24,7 @@ _NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @source_family(
-    "cloudwatch-logs",
-    "CloudWatchLogsSource",
-    "io.confluent.connect.aws.cloudwatch.AwsCloudWatchSourceConnector",
+    "cloudwatch-logs", "CloudWatchLogsSource", "confluent:aws.cloudwatch.AwsCloudWatchSourceConnector"
 )
 def cloudwatch(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics by `kafka.topic.format`, one for each log stream.
@@ -95,7 +94,7 @@ def splunk(context: SinkContext, topic: str) -> str:
 @sink_family(
     "azure-log-analytics",
     "AzureLogAnalyticsSink AzureLogAnalyticsSinkV2",
-    "io.confluent.connect.azureloganalytics.AzureLogAnalyticsSinkConnector",
+    "confluent:azureloganalytics.AzureLogAnalyticsSinkConnector",
 )
 def log_analytics(context: SinkContext, topic: str) -> str:
     """A table of a workspace; version 2 knows its ingestion endpoint only."""
@@ -110,37 +109,22 @@ def log_analytics(context: SinkContext, topic: str) -> str:
     return naming.LOG_INGESTION(host=endpoint, table=mapped)
 
 
-_NEW_RELIC = "com.newrelic.telemetry."
-
-
-sink_family(
-    "cloudwatch-metrics",
-    "CloudWatchMetricsSink",
-    "io.confluent.connect.aws.cloudwatch.metrics.AwsCloudWatchMetricsSinkConnector",
-)(per_topic(keyed(naming.CLOUDWATCH_METRICS, namespace="aws.cloudwatch.metrics.namespace")))
-sink_family(
-    "datadog", "DatadogMetricsSink", "io.confluent.connect.datadog.metrics.DatadogMetricsSinkConnector"
-)(per_topic(lambda _config: naming.DATADOG(kind="metrics")))
-sink_family("datadog-logs", "com.datadoghq.connect.logs.DatadogLogsSinkConnector")(
-    per_topic(lambda _config: naming.DATADOG(kind="logs"))
-)
-sink_family(
-    "newrelic",
-    "NewRelicMetricsSink",
-    "io.confluent.connect.newrelic.metrics.NewRelicMetricsSinkConnector",
-    _NEW_RELIC + "metrics.MetricsSinkConnector",
-)(per_topic(lambda _config: naming.NEW_RELIC(kind="metrics")))
-sink_family("newrelic-events", _NEW_RELIC + "events.EventsSinkConnector")(
-    per_topic(lambda _config: naming.NEW_RELIC(kind="events"))
-)
-sink_family("newrelic-logs", _NEW_RELIC + "logs.LogsSinkConnector")(
-    per_topic(lambda _config: naming.NEW_RELIC(kind="logs"))
-)
-sink_family("pagerduty", "PagerDutySink", "io.confluent.connect.pagerduty.PagerDutySinkConnector")(
-    per_topic(lambda _config: naming.PAGER_DUTY(kind="incidents"))
-)
-sink_family("appdynamics", "io.confluent.connect.appdynamics.metrics.AppDynamicsMetricsSinkConnector")(
-    per_topic(keyed(naming.APP_DYNAMICS, "machine.agent.", host="host", port="port"))
+declare(
+    """
+    cloudwatch-metrics: CLOUDWATCH_METRICS namespace=aws.cloudwatch.metrics.namespace
+        CloudWatchMetricsSink confluent:aws.cloudwatch.metrics.AwsCloudWatchMetricsSinkConnector
+    datadog: DATADOG kind==metrics
+        DatadogMetricsSink confluent:datadog.metrics.DatadogMetricsSinkConnector
+    datadog-logs: DATADOG kind==logs com.datadoghq.connect.logs.DatadogLogsSinkConnector
+    newrelic: NEW_RELIC kind==metrics
+        NewRelicMetricsSink confluent:newrelic.metrics.NewRelicMetricsSinkConnector
+        com.newrelic.telemetry.metrics.MetricsSinkConnector
+    newrelic-events: NEW_RELIC kind==events com.newrelic.telemetry.events.EventsSinkConnector
+    newrelic-logs: NEW_RELIC kind==logs com.newrelic.telemetry.logs.LogsSinkConnector
+    pagerduty: PAGER_DUTY kind==incidents PagerDutySink confluent:pagerduty.PagerDutySinkConnector
+    appdynamics: APP_DYNAMICS keys:machine.agent. host=host port=port
+        confluent:appdynamics.metrics.AppDynamicsMetricsSinkConnector
+    """
 )
 
 
@@ -148,7 +132,7 @@ sink_family("appdynamics", "io.confluent.connect.appdynamics.metrics.AppDynamics
 _GENERATOR = re.compile(r"gen[kv]p?\.([^.]+)\..+")
 
 
-@source_family("syslog", "io.confluent.connect.syslog.SyslogSourceConnector", has_dataset=False)
+@source_family("syslog", "confluent:syslog.SyslogSourceConnector", has_dataset=False)
 def syslog(context: SourceContext) -> Iterator[WrittenTopic]:
     yield WrittenTopic(context.config.get("topic", "kafka.topic", "topic.prefix", default="syslog"))
 
@@ -169,8 +153,8 @@ source_family(
 )(topic_of(lambda _config: []))
 source_family(
     "listener",
-    "io.confluent.connect.snmp.SnmpTrapSourceConnector",
-    "io.confluent.connect.SplunkHttpSourceConnector",
-    "io.confluent.connect.splunk.s2s.SplunkS2SSourceConnector",
+    "confluent:snmp.SnmpTrapSourceConnector",
+    "confluent:SplunkHttpSourceConnector",
+    "confluent:splunk.s2s.SplunkS2SSourceConnector",
     has_dataset=False,
 )(topic_of(lambda _config: []))

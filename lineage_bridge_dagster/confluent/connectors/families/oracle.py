@@ -86,7 +86,7 @@ def _cleaned(name: str) -> str:
     return name if name.startswith("${") else re.sub(r"[^A-Za-z0-9._-]", "_", name)
 
 
-@source_family("oracle-cdc", "OracleCdcSource", "io.confluent.connect.oracle.cdc.OracleCdcSourceConnector")
+@source_family("oracle-cdc", "OracleCdcSource", "confluent:oracle.cdc.OracleCdcSourceConnector")
 def oracle_cdc(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics by `table.topic.name.template`; the redo log topic is internal unless it is the only one."""
     yield from _Oracle(context).written()

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import authority
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic, topic_of
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     Source,
@@ -39,7 +40,7 @@ def _salesforce(config: Config, name: str) -> str:
 @source_family(
     "salesforce",
     "SalesforceBulkApiSource SalesforceBulkApiV2Source SalesforcePushTopicSource",
-    "io.confluent.connect.salesforce.SalesforceBulkApiSourceConnector",
+    "confluent:salesforce.SalesforceBulkApiSourceConnector",
     "io.confluent.salesforce.SalesforcePushTopicSourceConnector",
     "io.confluent.salesforce.SalesforceSourceConnector",
 )
@@ -101,7 +102,7 @@ def _salesforce_channel(context: SourceContext) -> Iterator[WrittenTopic]:
     "salesforce",
     "SalesforceSObjectSink SalesforceBulkApiV2Sink SalesforcePlatformEventSink",
     "io.confluent.salesforce.SalesforceSObjectSinkConnector",
-    "io.confluent.connect.salesforce.SalesforceBulkApiSinkConnector",
+    "confluent:salesforce.SalesforceBulkApiSinkConnector",
     "io.confluent.salesforce.SalesforcePlatformEventSinkConnector",
     "io.aiven.kafka.connect.salesforce.sink.SalesforceSinkConnector",
     topics=("salesforce.object{n}.topics",),
@@ -112,9 +113,6 @@ def _salesforce_sink(context: SinkContext, topic: str) -> str:
     keys = (f"salesforce.object{number}",) if number else ()
     names = ("salesforce.object", "salesforce.platform.event.name", "salesforce.bulk.api.sink.object")
     return _salesforce(config, config.get(*keys, *names))
-
-
-_SERVICENOW = keyed(naming.SERVICENOW, host="servicenow.url", table="servicenow.table")
 
 
 @source_family("servicenow-v2", "ServiceNowSourceV2")
@@ -144,7 +142,7 @@ def _resources(url: str, names: tuple[str, ...], pattern: str) -> Source:
     return source
 
 
-@source_family("github", "GithubSource", "io.confluent.connect.github.GithubSourceConnector")
+@source_family("github", "GithubSource", "confluent:github.GithubSourceConnector")
 def _github(context: SourceContext) -> Iterator[WrittenTopic]:
     """A topic for each resource, of all repositories."""
     config = context.config
@@ -173,21 +171,23 @@ def _pattern(config: Config, default: str, name: str) -> str:
     return pattern.replace("${entityName}", name).replace("${resourceName}", name)
 
 
-source_family("servicenow", "ServiceNowSource", "io.confluent.connect.servicenow.ServiceNowSourceConnector")(
-    topic_of(_SERVICENOW)
-)
-source_family("zendesk", "ZendeskSource", "io.confluent.connect.zendesk.ZendeskSourceConnector")(
+source_family("zendesk", "ZendeskSource", "confluent:zendesk.ZendeskSourceConnector")(
     _resources("zendesk.url", ("zendesk.tables",), "ZD_${entityName}")
 )
-source_family("jira", "JiraSource", "io.confluent.connect.jira.JiraSourceConnector")(
+source_family("jira", "JiraSource", "confluent:jira.JiraSourceConnector")(
     _resources("jira.url", ("jira.resources", "jira.tables"), "${resourceName}")
 )
-source_family("marketo", "MarketoSource", "io.confluent.connect.marketo.MarketoSourceConnector")(
+source_family("marketo", "MarketoSource", "confluent:marketo.MarketoSourceConnector")(
     _resources("marketo.url", ("entity.names",), "${entityName}")
 )
 
 
-sink_family("servicenow", "ServiceNowSink", "io.confluent.connect.servicenow.ServiceNowSinkConnector")(
-    per_topic(_SERVICENOW)
-)
 sink_family("zeebe", "io.zeebe.kafka.connect.ZeebeSinkConnector")(per_topic(_ZEEBE))
+
+declare(
+    """
+    servicenow: SERVICENOW host=servicenow.url table=servicenow.table
+        ServiceNowSource confluent:servicenow.ServiceNowSourceConnector
+        ServiceNowSink confluent:servicenow.ServiceNowSinkConnector
+    """
+)

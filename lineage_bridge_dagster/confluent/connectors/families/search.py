@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -73,21 +72,6 @@ def engine(rule: Rule, name: Callable[[Config, str], str]) -> Sink:
     return sink
 
 
-sink_family(
-    "elasticsearch-lenses",
-    "io.lenses.streamreactor.connect.elastic6.ElasticSinkConnector",
-    "io.lenses.streamreactor.connect.elastic7.ElasticSinkConnector",
-    "io.lenses.streamreactor.connect.elastic8.Elastic8SinkConnector",
-    "com.datamountaineer.streamreactor.connect.elastic6.ElasticSinkConnector",
-    "com.datamountaineer.streamreactor.connect.elastic7.ElasticSinkConnector",
-)(
-    kcql.sink(
-        keyed(naming.ELASTICSEARCH, "connect.elastic.", host="hosts", port="port", index="= ${topic}"),
-        "connect.elastic.kcql",
-    )
-)
-
-
 @source_family("elasticsearch", "com.github.dariobalinzo.ElasticSourceConnector")
 def elasticsearch_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{topic.prefix}{index}` of the indexes of `index.names`, else of those by `index.prefix`."""
@@ -113,17 +97,29 @@ def opensearch(context: SinkContext, topic: str) -> list[str]:
     ]
 
 
-sink_family(
-    "azure-search", "AzureCognitiveSearchSink", "io.confluent.connect.azure.search.AzureSearchSinkConnector"
-)(
-    named_by_topic(
-        keyed(naming.AZURE_SEARCH, service="azure.search.service.name", index="index.name = ${topic}")
-    )
+declare(
+    """
+    azure-search: AZURE_SEARCH service=azure.search.service.name index=index.name=${topic}
+        AzureCognitiveSearchSink confluent:azure.search.AzureSearchSinkConnector
+    elasticsearch-lenses: ELASTICSEARCH kcql:connect.elastic.kcql
+        keys:connect.elastic. host=hosts port=port index==${topic}
+        io.lenses.streamreactor.connect.elastic8.Elastic8SinkConnector
+        lenses:elastic6.ElasticSinkConnector lenses:elastic7.ElasticSinkConnector
+    milvus: MILVUS host=public.endpoint database=database.name collection=collection.name
+        com.milvus.io.kafka.MilvusSinkConnector
+    pinecone: PINECONE keys:pinecone. project=project index=index
+        PineconeSink confluent:pinecone.PineconeSinkConnector
+    solr: SOLR host=solr.url|solr.zookeeper.hosts default_port==2181 collection==${topic}
+        com.github.jcustenborder.kafka.connect.solr.HttpSolrSinkConnector
+        com.github.jcustenborder.kafka.connect.solr.CloudSolrSinkConnector
+    weaviate: WEAVIATE host=weaviate.connection.url collection=collection.mapping=${topic}
+        io.weaviate.connector.WeaviateSinkConnector
+    """
 )
 sink_family(
     "elasticsearch",
     "ElasticsearchSink ElasticsearchSinkV2",
-    "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
+    "confluent:elasticsearch.ElasticsearchSinkConnector",
     "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector",
 )(engine(naming.ELASTICSEARCH, _confluent_name))
 sink_family(
@@ -140,32 +136,3 @@ sink_family("opensearch-community", "com.dmathieu.kafka.opensearch.OpenSearchSin
 def qdrant(context: SinkContext, _topic: str) -> str:
     context.warnings.append("Qdrant's collection is in the record (collection_name), and is not known")
     return ""
-
-
-sink_family("pinecone", "PineconeSink", "io.confluent.connect.pinecone.PineconeSinkConnector")(
-    per_topic(keyed(naming.PINECONE, "pinecone.", project="project", index="index"))
-)
-sink_family("milvus", "com.milvus.io.kafka.MilvusSinkConnector")(
-    per_topic(
-        keyed(naming.MILVUS, host="public.endpoint", database="database.name", collection="collection.name")
-    )
-)
-sink_family("weaviate", "io.weaviate.connector.WeaviateSinkConnector")(
-    named_by_topic(
-        keyed(naming.WEAVIATE, host="weaviate.connection.url", collection="collection.mapping = ${topic}")
-    )
-)
-# A collection named by the topic, at a server or at the first host of the ZooKeeper quorum.
-sink_family(
-    "solr",
-    *(f"com.github.jcustenborder.kafka.connect.solr.{kind}SolrSinkConnector" for kind in ("Http", "Cloud")),
-)(
-    named_by_topic(
-        keyed(
-            naming.SOLR,
-            host="solr.url | solr.zookeeper.hosts",
-            default_port="= 2181",
-            collection="= ${topic}",
-        )
-    )
-)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from lineage_bridge_dagster.confluent.connectors import naming
 from lineage_bridge_dagster.confluent.connectors.addresses import host_and_port
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, per_topic
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     SinkContext,
     SourceContext,
@@ -76,11 +75,6 @@ def influxdb_sink(context: SinkContext, topic: str) -> str:
     return _influxdb(context.config, topic if version_1 else "")
 
 
-sink_family("influxdb-lenses", *kcql.classes("influx.InfluxSinkConnector"))(
-    kcql.sink(keyed(naming.INFLUXDB, "connect.influx.", host="url", database="db"), "connect.influx.kcql")
-)
-
-
 @sink_family("data-explorer", "com.microsoft.azure.kusto.kafka.connect.sink.KustoSinkConnector")
 def data_explorer(context: SinkContext, topic: str) -> str:
     """The table that a JSON array names for the topic, else for `*`; strings may be in single quotes."""
@@ -110,6 +104,11 @@ def questdb(context: SinkContext, topic: str) -> str:
     return naming.QUESTDB(host=host, default_port=port, table=table)
 
 
-sink_family("prometheus", "io.confluent.connect.prometheus.PrometheusMetricsSinkConnector")(
-    per_topic(keyed(naming.PROMETHEUS, host="prometheus.listener.url = http://localhost:8889"))
+declare(
+    """
+    influxdb-lenses: INFLUXDB kcql:connect.influx.kcql keys:connect.influx. host=url database=db
+        lenses:influx.InfluxSinkConnector
+    prometheus: PROMETHEUS host=prometheus.listener.url=http://localhost:8889
+        confluent:prometheus.PrometheusMetricsSinkConnector
+    """
 )

@@ -18,12 +18,8 @@ from lineage_bridge_dagster.confluent.connectors.addresses import (
     snowflake_account,
 )
 from lineage_bridge_dagster.confluent.connectors.config import Config
-from lineage_bridge_dagster.confluent.connectors.families.common import (
-    keyed,
-    named_by_topic,
-    per_topic,
-    table_name,
-)
+from lineage_bridge_dagster.confluent.connectors.families.common import keyed, table_name
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
 from lineage_bridge_dagster.confluent.connectors.family import (
     Sink,
     SinkContext,
@@ -44,7 +40,7 @@ def _qualified(config: Config, topic: str, database: str, schema: str) -> dict[s
     return {"database": database, "schema": schema, "table": table}
 
 
-@sink_family("redshift", "RedshiftSink", "io.confluent.connect.aws.redshift.RedshiftSinkConnector")
+@sink_family("redshift", "RedshiftSink", "confluent:aws.redshift.RedshiftSinkConnector")
 def redshift(context: SinkContext, topic: str) -> str:
     config = context.config
     address = config.get("aws.redshift.domain")
@@ -53,7 +49,7 @@ def redshift(context: SinkContext, topic: str) -> str:
     return naming.REDSHIFT(host=redshift_cluster(address), port=port, **path)
 
 
-@sink_family("azure-sql-dw", "AzureSqlDwSink", "io.confluent.connect.azuresqldw.AzureSqlDwSinkConnector")
+@sink_family("azure-sql-dw", "AzureSqlDwSink", "confluent:azuresqldw.AzureSqlDwSinkConnector")
 def synapse(context: SinkContext, topic: str) -> str:
     """A table of a SQL pool. The pool's name is not part of the dataset's name."""
     config = context.config
@@ -66,8 +62,8 @@ def synapse(context: SinkContext, topic: str) -> str:
 @sink_family(
     "databricks",
     "DatabricksDeltaLakeSink",
-    "io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector",
-    "io.confluent.connect.databricks.deltalake.azure.AzureDatabricksDeltaLakeSinkConnector",
+    "confluent:databricks.deltalake.DatabricksDeltaLakeSinkConnector",
+    "confluent:databricks.deltalake.azure.AzureDatabricksDeltaLakeSinkConnector",
 )
 def databricks(context: SinkContext, topic: str) -> str:
     config = context.config
@@ -80,7 +76,7 @@ def databricks(context: SinkContext, topic: str) -> str:
     )
 
 
-@sink_family("spanner", "SpannerSink", "io.confluent.connect.gcp.spanner.SpannerSinkConnector")
+@sink_family("spanner", "SpannerSink", "confluent:gcp.spanner.SpannerSinkConnector")
 def spanner(context: SinkContext, topic: str) -> str:
     """A table; the project is mostly in the credentials only."""
     config = context.config
@@ -95,20 +91,15 @@ def spanner(context: SinkContext, topic: str) -> str:
     )
 
 
-sink_family(
-    "bigtable",
-    "BigTableSink",
-    "io.confluent.connect.gcp.bigtable.BigtableSinkConnector",
-    "com.google.cloud.kafka.connect.bigtable.BigtableSinkConnector",
-)(
-    named_by_topic(
-        keyed(
-            naming.BIGTABLE,
-            project="gcp.bigtable.project.id",
-            instance="gcp.bigtable.instance.id",
-            table="table.name.format = ${topic}",
-        )
-    )
+declare(
+    """
+    bigtable: BIGTABLE project=gcp.bigtable.project.id instance=gcp.bigtable.instance.id
+        table=table.name.format=${topic}
+        BigTableSink confluent:gcp.bigtable.BigtableSinkConnector
+        com.google.cloud.kafka.connect.bigtable.BigtableSinkConnector
+    bigquery-table: BIGQUERY project=project dataset=dataset table=table
+        com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector
+    """
 )
 
 
@@ -208,7 +199,7 @@ _KUDU = keyed(
 )
 
 
-@source_family("kudu", "io.confluent.connect.kudu.KuduSourceConnector")
+@source_family("kudu", "confluent:kudu.KuduSourceConnector")
 def kudu_source(context: SourceContext) -> Iterator[WrittenTopic]:
     """Topics `{topic.prefix}{table}`; with `query`, the prefix alone."""
     config, prefix = context.config, context.config.get("topic.prefix")
@@ -223,7 +214,7 @@ def kudu_source(context: SourceContext) -> Iterator[WrittenTopic]:
             yield named_for(prefix + table, _KUDU(config, table), listed=bool(listed))
 
 
-@sink_family("kudu", "io.confluent.connect.kudu.KuduSinkConnector")
+@sink_family("kudu", "confluent:kudu.KuduSinkConnector")
 def kudu(context: SinkContext, topic: str) -> str:
     return _KUDU(context.config, table_name(context.config, topic))
 
@@ -234,10 +225,10 @@ sink_family("starrocks", "com.starrocks.connector.kafka.StarRocksSinkConnector")
 sink_family("vertica", "io.confluent.vertica.VerticaSinkConnector")(
     _formatted(naming.VERTICA, "vertica.", "vertica.database", "public")
 )
-sink_family("netezza", "io.confluent.connect.netezza.NetezzaSinkConnector")(
+sink_family("netezza", "confluent:netezza.NetezzaSinkConnector")(
     _formatted(naming.NETEZZA, "connection.", "connection.database")
 )
-sink_family("heavyai", "io.confluent.connect.omnisci.OmnisciSinkConnector")(
+sink_family("heavyai", "confluent:omnisci.OmnisciSinkConnector")(
     _formatted(naming.HEAVY_DB, "connection.", "connection.database")
 )
 
@@ -284,7 +275,7 @@ def _sanitizes(config: Config) -> bool:
     "com.wepay.kafka.connect.bigquery.BigQuerySinkConnector",
     "com.aiven.kafka.connect.bigquery.BigQuerySinkConnector",
     "io.aiven.kafka.connect.bigquery.BigQuerySinkConnector",
-    "io.confluent.connect.bigquerystorage.BigQueryStorageSinkConnector",
+    "confluent:bigquerystorage.BigQueryStorageSinkConnector",
 )
 def bigquery(context: SinkContext, topic: str) -> str:
     """The table of a topic; a router may have made `dataset:table` of the topic."""
@@ -300,11 +291,6 @@ def bigquery(context: SinkContext, topic: str) -> str:
         table = _by_expression(context, "topicsToTables", topic) or table
         table = sanitized(table) if _sanitizes(config) else table
     return naming.BIGQUERY(project=config.get("project"), dataset=dataset, table=table)
-
-
-sink_family("bigquery-table", "com.reproio.kafka.connect.bigquery.BigqueryStorageWriteSinkConnector")(
-    per_topic(keyed(naming.BIGQUERY, project="project", dataset="dataset", table="table"))
-)
 
 
 #: From version 4 on; it keeps the topic's name unless told to replace what an identifier cannot hold.

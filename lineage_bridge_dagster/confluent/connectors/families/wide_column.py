@@ -9,13 +9,8 @@ import re
 from collections.abc import Iterable
 
 from lineage_bridge_dagster.confluent.connectors import naming
-from lineage_bridge_dagster.confluent.connectors.families import kcql
-from lineage_bridge_dagster.confluent.connectors.families.common import keyed, named_by_topic, per_topic
-from lineage_bridge_dagster.confluent.connectors.family import (
-    SinkContext,
-    sink_family,
-    source_family,
-)
+from lineage_bridge_dagster.confluent.connectors.families.declared import declare
+from lineage_bridge_dagster.confluent.connectors.family import SinkContext, sink_family
 
 #: `topic.{topic}.{keyspace}.{table}.mapping`; only a topic's name may have dots.
 _MAPPING = re.compile(r"topic\.(.+)\.(\w+)\.(\w+)\.mapping", re.DOTALL)
@@ -45,20 +40,6 @@ def _cassandra(host: str, port: str, keyspace: str, table: str) -> str:
     return naming.CASSANDRA(host=host, port=port, keyspace=keyspace, table=table)
 
 
-sink_family("cassandra", "io.confluent.connect.cassandra.CassandraSinkConnector")(
-    named_by_topic(
-        keyed(
-            naming.CASSANDRA,
-            "cassandra.",
-            host="contact.points",
-            port="port",
-            keyspace="keyspace",
-            table="= ${topic}",
-        )
-    )
-)
-
-
 @sink_family("scylladb", "io.connect.scylladb.ScyllaDbSinkConnector")
 def scylla_sink(context: SinkContext, topic: str) -> str:
     """The topic's table: a dot or a hyphen in its name becomes an underscore."""
@@ -74,42 +55,25 @@ def _lenses_table(host: str, port: str, keyspace: str, name: str) -> str:
     return _cassandra(host, port, own or keyspace, table)
 
 
-_CASSANDRA_LENSES = keyed(
-    _lenses_table,
-    "connect.cassandra.",
-    host="contact.points",
-    port="port",
-    keyspace="key.space",
-    name="= ${topic}",
-)
-
-source_family("cassandra-lenses", *kcql.classes("cassandra.source.CassandraSourceConnector"))(
-    kcql.source("connect.cassandra.kcql", _CASSANDRA_LENSES)
-)
-sink_family(
-    "cassandra-lenses",
-    "io.lenses.streamreactor.connect.cassandra.CassandraSinkConnector",
-    *kcql.classes("cassandra.sink.CassandraSinkConnector"),
-)(kcql.sink(_CASSANDRA_LENSES, "connect.cassandra.kcql"))
-
-
-@sink_family("mapr", "io.confluent.connect.mapr.db.MapRDbSinkConnector")
+@sink_family("mapr", "confluent:mapr.db.MapRDbSinkConnector")
 def mapr(context: SinkContext, topic: str) -> str:
     """A table by its path in MapR's file system, which starts with the cluster's name."""
     return naming.MAPR_DB(table=context.config.get(f"mapr.table.map.{topic}"))
 
 
-# A table, at the first host of the ZooKeeper quorum.
-sink_family("hbase", "io.confluent.connect.hbase.HBaseSinkConnector")(
-    named_by_topic(
-        keyed(
-            naming.HBASE,
-            host="hbase.zookeeper.quorum",
-            port="hbase.zookeeper.property.clientPort",
-            table="table.name.format = ${topic}",
-        )
-    )
-)
-sink_family("gemfire", "io.confluent.connect.pivotal.gemfire.PivotalGemfireSinkConnector")(
-    per_topic(keyed(naming.GEMFIRE, "gemfire.", host="locator.host", port="locator.port", region="region"))
+declare(
+    """
+    cassandra: CASSANDRA keys:cassandra. host=contact.points port=port keyspace=keyspace table==${topic}
+        confluent:cassandra.CassandraSinkConnector
+    cassandra-lenses: lenses_table kcql:connect.cassandra.kcql
+        keys:connect.cassandra. host=contact.points port=port keyspace=key.space name==${topic}
+        lenses:cassandra.source.CassandraSourceConnector
+        io.lenses.streamreactor.connect.cassandra.CassandraSinkConnector
+        lenses:cassandra.sink.CassandraSinkConnector
+    hbase: HBASE host=hbase.zookeeper.quorum port=hbase.zookeeper.property.clientPort
+        table=table.name.format=${topic} confluent:hbase.HBaseSinkConnector
+    gemfire: GEMFIRE keys:gemfire. host=locator.host port=locator.port region=region
+        confluent:pivotal.gemfire.PivotalGemfireSinkConnector
+    """,
+    lenses_table=_lenses_table,
 )
