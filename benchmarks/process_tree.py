@@ -62,6 +62,13 @@ class ProcessTree:
         before, total = used[0][1], used[-1][1]
         return next(at for at, cpu in used if cpu - before >= share * (total - before))
 
+    def cpu_between(self, start: float, end: float) -> float:
+        """CPU seconds between two times in epoch seconds, as near as the samples tell."""
+        at_start, at_end = (
+            min(self.samples, key=lambda sample: abs(sample[0] - at))[2] for at in (start, end)
+        )
+        return at_end - at_start
+
     def _sample_until_stopped(self) -> None:
         while not self._stop.wait(_INTERVAL_SECONDS):
             with contextlib.suppress(psutil.Error):

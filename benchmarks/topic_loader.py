@@ -82,7 +82,6 @@ def main() -> None:
     _event("ready")
     with ThreadPoolExecutor(load.threads) as pool:
         list(pool.map(lambda topic: load_topic(spark, load, topic, _report), load.topics))
-    _event("loaded")
     rows = sum(spark.table(_table(load, topic).sql).count() for topic in load.topics)
     _event("done", rows=rows)
     spark.stop()

@@ -11,14 +11,14 @@ key, and Apache Iceberg's Kafka Connect sink appending (`iceberg_connect.py` has
 in local files, and an Iceberg REST catalog has their metadata. Our tables also have the record's metadata,
 its raw key and its raw value (without `--no-raw`); the sink's have the value's fields alone.
 
-Time runs from when a loader is ready, its JVM still cold: our Spark session is up, or the sink's tasks run.
-The sink commits every so many seconds, however much it has read, and waits for its control topic besides. So
-that a wait does not count, its rate is the best of those up to each commit of the second half, and of 90% of
-the records over the time in which it used the first 90% of its CPU time. `CPU` is the user and system time
-of the process with its children since they were ready, `per CPU` the records of a second of it. Of the two
-ratios to the sink, the first is of the rates, the second of the records of a second of CPU time. `memory` is
-the peak memory of the process with its children. Neither counts the broker and the catalog. A machine
-that does other things as well makes all rates noisy, CPU times less so; the load average is printed.
+Time, `s`, runs from when a loader is ready, its JVM still cold: our Spark session is up, or the sink's tasks
+run. It ends with the last commit. The sink commits every so many seconds, however much it has read, and waits
+for its control topic besides. So that neither that wait nor the start counts, `rows/s` is the rate of a
+loader that is warm and works: from its first commit with a quarter of the records to the last one within 90%
+of its CPU time, or from start to end if that is less than ten seconds. `per CPU` are the records of a second
+of CPU time between the same commits. `CPU s` is all the user and system time of the process with its children
+since they were ready, `memory` their peak memory. Neither counts the broker and the catalog. A machine that
+does other things as well makes all rates noisy, CPU times less so; the load average is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import iceberg_connect
 from orders import SCHEMAS, Orders, broker, create_topics, fill
@@ -52,7 +52,11 @@ LOADERS = ("append", "upsert", "sink")
 _CATALOG = "lake"
 _FILE_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
 _SINK_SECONDS = 3600.0
-#: Share of the sink's CPU time that it uses before it only waits for its last commit, at least.
+#: Share of the records after which a loader is warm.
+_WARM_UP = 0.25
+#: Shorter than that, the time between two commits says little, and all the time is taken.
+_WARM_SECONDS = 10.0
+#: Share of its CPU time that the sink uses before it only waits for its last commit, at least.
 _WORK = 0.9
 _HEADER = ("loader", "records", "rows/s", "vs sink", "s", "memory", "CPU s", "per CPU", "vs sink", "files",
            "commits")  # fmt: skip
@@ -77,15 +81,43 @@ class Result:
     records: int
     seconds: float
     rate: float
+    per_cpu: float
     peak_bytes: int
     cpu_seconds: float
     commits: Commits
     rows: int
 
-    @property
-    def per_cpu(self) -> float:
-        """Records of a second of CPU time."""
-        return self.records / self.cpu_seconds
+    @classmethod
+    def of(
+        cls, loader: str, done: list[tuple[float, int]], commits: Commits, rows: int, tree: ProcessTree
+    ) -> Self:
+        """What a loader took.
+
+        Args:
+            loader: its name.
+            done: when it was ready, and when records were loaded, in epoch seconds; records until then.
+            commits: its commits.
+            rows: of its tables.
+            tree: its process.
+        """
+        (ready, _), (end, records) = done[0], done[-1]
+        worked = tree.busy_until(ready, _WORK)
+        warm = [each for each in done if each[1] >= _WARM_UP * records and each[0] <= worked]
+        is_long = warm and warm[-1][0] - warm[0][0] >= _WARM_SECONDS
+        used = warm if is_long else done
+        (start, before), (stop, after) = used[0], used[-1]
+        loaded = after - before
+        return cls(
+            loader,
+            records,
+            end - ready,
+            loaded / (stop - start),
+            loaded / tree.cpu_between(start, stop),
+            tree.peak_bytes,
+            tree.cpu_between(ready, end),
+            commits,
+            rows,
+        )
 
 
 class Stand:
@@ -245,7 +277,7 @@ def _run_ours(stand: Stand, loader: str, orders: Orders) -> Result:
         stack.callback(_end, process)
         tree = stack.enter_context(ProcessTree(process.pid))
         events: dict[str, dict[str, Any]] = {}
-        cpu: dict[str, float] = {}
+        done: list[tuple[float, int]] = []
         assert process.stdout is not None
         for line in process.stdout:
             if not line.startswith("{"):
@@ -253,18 +285,17 @@ def _run_ours(stand: Stand, loader: str, orders: Orders) -> Result:
                 continue
             event = json.loads(line)
             events[event["event"]] = event
-            cpu[event["event"]] = tree.cpu_seconds
+            if event["event"] in ("ready", "step"):
+                done.append((event["at"], (done[-1][1] if done else 0) + event.get("rows", 0)))
             if options.verbose:
                 print("  ", line.rstrip(), flush=True)
         if process.wait() or "done" not in events:
             raise RuntimeError((stand.folder / f"{namespace}.log").read_text()[-4000:])
     commits = stand.commits(namespace, orders.names)
-    seconds = events["loaded"]["at"] - events["ready"]["at"]
-    rows, took = int(events["done"]["rows"]), cpu["loaded"] - cpu["ready"]
+    rows = int(events["done"]["rows"])
+    assert done[-1][1] == orders.records, (done, orders.records)
     assert loader != "append" or rows == orders.records, (rows, orders.records)
-    return Result(
-        loader, orders.records, seconds, orders.records / seconds, tree.peak_bytes, took, commits, rows
-    )
+    return Result.of(loader, done, commits, rows, tree)
 
 
 def _run_sink(stand: Stand, loader: str, orders: Orders) -> Result:
@@ -292,23 +323,18 @@ def _run_sink(stand: Stand, loader: str, orders: Orders) -> Result:
         stack.callback(_end, process)
         tree = stack.enter_context(ProcessTree(process.pid))
         _wait(process, path, lambda: iceberg_connect.running(port))
-        ready, cpu = time.time(), tree.cpu_seconds
+        ready = time.time()
         _wait(
             process,
             path,
             lambda: iceberg_connect.running(port) and stand.commits(namespace, tables).rows >= orders.records,
         )
-        cpu, worked = tree.cpu_seconds - cpu, tree.busy_until(ready, _WORK)
     commits = stand.commits(namespace, tables)
     assert commits.rows == orders.records, commits
-    total, best, seconds = 0, 0.0, 0.0
+    done = [(ready, 0)]
     for at, added in commits.times:
-        total += added
-        seconds = at - ready
-        if total >= orders.records / 2:
-            best = max(best, total / seconds)
-    best = max(best, _WORK * orders.records / (worked - ready))
-    return Result(loader, orders.records, seconds, best, tree.peak_bytes, cpu, commits, commits.rows)
+        done.append((at, done[-1][1] + added))
+    return Result.of(loader, done, commits, commits.rows, tree)
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path, done: Callable[[], bool]) -> None:

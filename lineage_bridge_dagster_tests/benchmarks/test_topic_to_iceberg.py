@@ -53,7 +53,7 @@ def test_skewed_records_have_one_key_in_common(orders: Any) -> None:
     assert 400 < hot < 600
 
 
-def test_the_wait_after_the_work_is_not_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_told_from_the_wait_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     from process_tree import ProcessTree  # type: ignore[import-not-found]
 
@@ -62,6 +62,7 @@ def test_the_wait_after_the_work_is_not_busy(monkeypatch: pytest.MonkeyPatch) ->
     tree.samples = [(100.0 + at, 1, 5.0 + min(at, 10) + 0.01 * max(0, at - 10)) for at in range(-3, 71)]
     assert tree.busy_until(100.0, 0.9) == 110.0
     assert tree.busy_until(200.0, 0.9) == 200.0
+    assert tree.cpu_between(102.2, 108.9) == 7.0
 
 
 @pytest.mark.parametrize("is_ignored", [False, True])
