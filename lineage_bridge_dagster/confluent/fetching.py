@@ -289,10 +289,17 @@ class _Fetch:
         )
         if not schemas:
             return
+        levels = self._recorder.read_optional(
+            scope,
+            f"Compatibility level of {registry.id}",
+            lambda: [client.compatibility(registry)],
+            secondary=True,
+            may_be_denied=True,
+        )
         facts = {
             "registry_id": registry.id,
             "registry_url": registry.http_endpoint,
-            "registry_compatibility": client.compatibility(registry),
+            "registry_compatibility": levels[0] if levels else "",
         }
         listing.schemas += [schema.model_copy(update=facts) for schema in schemas]
 

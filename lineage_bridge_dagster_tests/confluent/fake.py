@@ -314,6 +314,7 @@ def small_world() -> FakeConfluent:
         {"id": "lsrc-1", "spec": {"http_endpoint": "https://psrc-1.us-east-1.aws.confluent.cloud"}}
     )
     put["psrc-1.us-east-1.aws.confluent.cloud/schemas"] = [avro("orders-value", "id", "customer")]
+    put["psrc-1.us-east-1.aws.confluent.cloud/config"] = {"compatibilityLevel": "BACKWARD"}
     for cluster_id, topics in (
         ("lkc-a", ("orders", "enriched", "dlq-lcc-s3-archive")),
         ("lkc-b", ("orders", "totals")),

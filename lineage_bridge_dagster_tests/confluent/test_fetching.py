@@ -59,6 +59,7 @@ INCOMPLETE_SCOPES = {
     "/fcpm/v2/regions": set(),
     "/srcm/v3/clusters": {("schema_registry", "env-1")},
     "psrc-1.us-east-1.aws.confluent.cloud/schemas": {("schema_registry", "env-1")},
+    "psrc-1.us-east-1.aws.confluent.cloud/config": {("schema_registry", "env-1")},
     kafka_path("lkc-a", "/topics"): {("kafka", *A)},
     kafka_path("lkc-a", "/topics/-/configs"): {("kafka", *A)},
     kafka_path("lkc-a", "/links/-/mirrors"): {("mirrors", *A)},
@@ -89,8 +90,8 @@ FAILURES = {
         pytest.param(path, respond, id=f"{path}-{name}")
         for path in INCOMPLETE_SCOPES
         for name, respond in FAILURES.items()
-        # Denied topic settings lose no lineage.
-        if not (name == "403" and path.endswith("/-/configs"))
+        # Denied settings lose no lineage.
+        if not (name == "403" and path.endswith(("/-/configs", "/config")))
     ],
 )
 def test_one_failing_api_loses_nothing(run: Run, world: FakeConfluent, path: str, respond: Responder) -> None:

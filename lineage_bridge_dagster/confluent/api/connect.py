@@ -80,7 +80,8 @@ def _parse(name: str, value: Any, where: str) -> ConnectorRecord:
     """Parse `{"id": {"id"}, "info": {"type", "config"}, "status": {"connector": {"state"}, "type"}}`.
 
     Raises:
-        MalformedResponse: `info` or its `config` is not an object, or that names no class.
+        MalformedResponse: it has no id, from which topics take their names, or `info` or its `config` is not
+            an object, or that names no class.
     """
     info = value.get("info") if isinstance(value, dict) else None
     config = info.get("config") if isinstance(info, dict) else None
@@ -99,10 +100,14 @@ def _parse(name: str, value: Any, where: str) -> ConnectorRecord:
     identifier = value.get("id")
     if isinstance(identifier, dict):
         identifier = identifier.get("id")
+    if not identifier or not isinstance(identifier, str):
+        raise MalformedResponse(
+            f"{where}: connector {name!r} has no `id`.", hint="The API may have changed: update, or report it."
+        )
     return ConnectorRecord(
         name=name,
         type=str(info.get("type") or status.get("type") or ""),
-        id=str(identifier) if identifier else None,
+        id=identifier,
         config={str(key): _text(item) for key, item in config.items() if item is not None},
         state=str(_object(status.get("connector")).get("state") or ""),
     )

@@ -100,17 +100,20 @@ class SchemaRegistryClient:
         return self._schemas(registry.http_endpoint, access, field, params)
 
     def compatibility(self, registry: Registry) -> str:
-        """The level of subjects without one of their own, such as `BACKWARD`; empty if it cannot be read.
+        """The level of subjects without one of their own, such as `BACKWARD`.
 
         Levels of subjects take a request each, and so are not read.
         """
         field = f"http_endpoint of Schema Registry {registry.id}"
-        with suppress(ConfluentError):
-            url = self._session.data_url(registry.http_endpoint, "/config", field=field)
-            body = self._session.get(url, self._access_to(registry.id))
-            if isinstance(body, dict):
-                return str(body.get("compatibilityLevel") or "")
-        return ""
+        url = self._session.data_url(registry.http_endpoint, "/config", field=field)
+        body = self._session.get(url, self._access_to(registry.id))
+        level = body.get("compatibilityLevel") if isinstance(body, dict) else None
+        if not level or not isinstance(level, str):
+            raise MalformedResponse(
+                f"{url.path} did not return a compatibility level.",
+                hint=f"Check that {url.host} is a Schema Registry.",
+            )
+        return level
 
     def versions(self, endpoint: str, subject: str, *, deleted: bool = False) -> list[Schema]:
         """All versions of a subject, oldest first, in one request; none if the subject does not exist.

@@ -31,7 +31,14 @@ def test_type_comes_from_the_api_not_the_configuration(
     assert fake.requests[0].url.params["expand"] == "info,status,id"
 
 
-@pytest.mark.parametrize("bad", [{"info": None}, connector("bad", "sink", {"topics": "a"})["bad"]])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"info": None},
+        connector("bad", "sink", {"topics": "a"})["bad"],
+        {**connector("bad", "sink", {"connector.class": "S3_SINK"})["bad"], "id": {}},
+    ],
+)
 def test_malformed_connector_keeps_the_others(
     fake: FakeConfluent, session: ConfluentSession, bad: object
 ) -> None:

@@ -69,15 +69,9 @@ def test_topic_has_the_types_of_columns_that_its_fields_do_not_tell(run: Run, wo
 
 
 def test_schemas_have_their_text_and_the_level_of_their_registry(run: Run, world: FakeConfluent) -> None:
-    (config_path,) = [
-        path.replace("/schemas", "/config") for path in world.routes if path.endswith("/schemas")
-    ]
     schema = SchemaNode.of(node(run(), "confluent:schema:env-1:orders-value"))
     assert json.loads(schema.definition)["type"] == "record"
-    assert schema.registry_compatibility == ""
-    world.routes[config_path] = {"compatibilityLevel": "FULL"}
-    schema = SchemaNode.of(node(run(), "confluent:schema:env-1:orders-value"))
-    assert schema.registry_compatibility == "FULL"
+    assert schema.registry_compatibility == "BACKWARD"
 
 
 def test_schema_that_multiplies_is_named_in_a_note_and_stops_no_discovery(
