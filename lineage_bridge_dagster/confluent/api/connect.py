@@ -102,7 +102,8 @@ def _parse(name: str, value: Any, where: str) -> ConnectorRecord:
         identifier = identifier.get("id")
     if not identifier or not isinstance(identifier, str):
         raise MalformedResponse(
-            f"{where}: connector {name!r} has no `id`.", hint="The API may have changed: update, or report it."
+            f"{where}: connector {name!r}: field `id` is absent.",
+            hint="The API may have changed: update, or report it.",
         )
     return ConnectorRecord(
         name=name,
