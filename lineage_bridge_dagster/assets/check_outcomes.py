@@ -6,14 +6,21 @@ determined. A check that could not query a system never passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from dagster import AssetCheckEvaluation, AssetCheckResult, AssetCheckSeverity, AssetKey, MetadataValue
 
-from lineage_bridge_dagster.catalogs.glue.absence import describe_command, grant_sync
+from lineage_bridge_dagster.catalogs.glue.absence import (
+    ICEBERG,
+    describe_command,
+    failed_syncs,
+    integration_cause,
+    is_failed_glue_sync,
+    topic_causes,
+)
 from lineage_bridge_dagster.confluent.graph.type_mapping import ColumnMatch, Match, compare_columns
 from lineage_bridge_dagster.dagster_internals.definitions import (
     AssetCheckEvaluationTargetMaterializationData,
@@ -275,79 +282,69 @@ def _absent(table: Node, sources: Sequence[Node], tableflow: CheckOutcome, now: 
     )
 
 
+#: Whether what keeps a table from Glue is an error where the table is there.
+_SEVERE = {
+    Absence.TABLEFLOW_FAILED: True,
+    Absence.TABLEFLOW_SUSPENDED: False,
+    Absence.FORMAT_FAILING: True,
+    Absence.SYNC_FAILED: True,
+}
+
+
 def _tableflow(node: Node) -> CheckOutcome:
     tableflow = TableflowNode.of(node)
-    topic, link = tableflow.topic or node.label, node.url or ""
-    describe = describe_command(node)
-    #: Whether it is an error, the summary and the next step.
-    findings: list[tuple[bool, str, str]] = []
-    rows: list[tuple[str, str, str]] = []
-
-    phase, error = tableflow.phase or "unknown", tableflow.error
-    rows.append(("phase", phase, error))
-    if phase == "FAILED":
-        findings.append(
-            (
-                True,
-                "Tableflow failed",
-                f"Correct the reported error and resume Tableflow in Confluent's console, or see {describe}.",
-            )
-        )
-    elif phase == "PENDING":
-        findings.append(
-            (False, "Tableflow is still being set up", "Wait for its first commit, then refresh.")
-        )
-    elif phase != "RUNNING":
-        findings.append((False, f"Tableflow's phase is {phase}", f"See {describe}."))
-    elif error:
-        findings.append((False, f"Tableflow is running but reports: {error}", f"See {describe}."))
+    rows = [("phase", tableflow.phase or "unknown", tableflow.error)]
     if tableflow.suspended:
         rows.append(("suspended", "yes", ""))
-        findings.append(
-            (
-                False,
-                "Tableflow is suspended and adds no rows",
-                "Resume Tableflow for the topic in Confluent's console.",
-            )
-        )
-    for format_error in tableflow.failing_table_formats:
-        name = format_error.format or "?"
-        rows.append((f"format {name}", "failing", format_error.error))
-        # The table in Glue is the Iceberg one.
-        findings.append(
-            (
-                name == "ICEBERG",
-                f"The {name} format is failing",
-                f"Correct the schema or the storage; see {describe}.",
-            )
-        )
-    for sync in tableflow.catalog_sync:
-        name, state = sync.type or "?", sync.status or "unknown"
-        rows.append((f"catalog {name}", state, sync.error))
-        if state == "SYNCED":
-            continue
-        is_error = state in ("FAILED", "DISCONNECTED") and name == AWS_GLUE
-        next_step = (
-            grant_sync() if is_error else "Check the cluster's catalog integration in Confluent's console."
-        )
-        findings.append((is_error, f"The sync to {name} is {state}", next_step))
-    for integration in tableflow.catalog_integrations:
-        rows.append(_integration_row(integration, tableflow.last_sync(integration.id)))
-        if finding := _integration_finding(integration):
-            findings.append(finding)
-    if since := tableflow.stale_since:
-        findings.append(
-            (False, f"Tableflow could not be queried since {since}", "See the check discovery_complete.")
-        )
-    if not findings:
-        return CheckOutcome(
-            True, f"Tableflow is running, and {topic} is synced to every catalog.", rows=rows, link=link
-        )
+    rows += [(f"format {one.format or '?'}", "failing", one.error) for one in tableflow.failing_table_formats]
+    rows += [
+        (f"catalog {sync.type or '?'}", sync.status or "unknown", sync.error)
+        for sync in tableflow.catalog_sync
+    ]
+    rows += [_integration_row(one, tableflow.last_sync(one.id)) for one in tableflow.catalog_integrations]
     # Errors first: their next step is the one to take.
-    findings.sort(key=lambda finding: not finding[0])
+    findings = sorted(_findings(node, tableflow), key=lambda finding: not finding[0])
+    link = node.url or ""
+    if not findings:
+        topic = tableflow.topic or node.label
+        summary = f"Tableflow is running, and {topic} is synced to every catalog."
+        return CheckOutcome(True, summary, rows=rows, link=link)
     is_error, _, next_step = findings[0]
-    summary = "; ".join(finding for _, finding, _ in findings)
-    return CheckOutcome(False, f"{summary}.", next_step, is_error, rows=rows, link=link)
+    summary = sentence("; ".join(text for _, text, _ in findings))
+    return CheckOutcome(False, summary, next_step, is_error, rows=rows, link=link)
+
+
+def _findings(node: Node, tableflow: TableflowNode) -> Iterator[tuple[bool, str, str]]:
+    """What is not as it should be: whether it is an error, a clause, and the next step."""
+    describe = describe_command(node)
+    for kind, text, step in (*topic_causes(node), *failed_syncs(tableflow)):
+        if kind in _SEVERE:
+            yield _SEVERE[kind], text, step
+    phase = tableflow.phase or "unknown"
+    if phase == "PENDING":
+        yield False, "Tableflow is still being set up", "Wait for its first commit, then refresh."
+    elif phase not in ("RUNNING", "FAILED"):
+        yield False, f"Tableflow's phase is {phase}", f"See {describe}."
+    elif phase == "RUNNING" and tableflow.error:
+        yield False, f"Tableflow is running but reports: {tableflow.error}", f"See {describe}."
+    for failing in tableflow.failing_table_formats:
+        # The table in Glue is the Iceberg one.
+        if failing.format != ICEBERG:
+            step = f"Correct the schema or the storage; see {describe}."
+            yield False, f"its {failing.format or '?'} format is failing", step
+    for sync in tableflow.catalog_sync:
+        if sync.status != "SYNCED" and not is_failed_glue_sync(sync):
+            step = "Check the cluster's catalog integration in Confluent's console."
+            yield False, f"its sync to {sync.type or '?'} is {sync.status or 'unknown'}", step
+    for integration in tableflow.catalog_integrations:
+        if cause := integration_cause(integration):
+            kind, text, step = cause
+            yield kind is Absence.INTEGRATION_FAILED and integration.type == AWS_GLUE, text, step
+        elif integration.phase not in ("", "CONNECTED"):
+            text = f"the catalog integration {integration.label} is {integration.phase}"
+            yield False, text, "See it in Confluent's console, then refresh."
+    if since := tableflow.stale_since:
+        yield False, f"Tableflow could not be queried since {since}", "See the check discovery_complete."
 
 
 def _integration_row(integration: CatalogIntegrationState, last_sync: str) -> tuple[str, str, str]:
@@ -355,20 +352,6 @@ def _integration_row(integration: CatalogIntegrationState, last_sync: str) -> tu
     synced = f"last sync at {last_sync}" if last_sync else "no sync yet"
     message = "; ".join(filter(None, (integration.error, synced)))
     return f"integration {integration.label} with {integration.type or '?'}", state, message
-
-
-def _integration_finding(integration: CatalogIntegrationState) -> tuple[bool, str, str] | None:
-    """Whether it is an error, the summary and the next step; None for an integration that works."""
-    name = f"The catalog integration {integration.label}"
-    if integration.suspended:
-        step = f"Resume the catalog integration {integration.label} in Confluent's console."
-        return False, f"{name} is suspended and syncs no table", step
-    if integration.phase == "FAILED":
-        message = f"{name} failed" + (f": {integration.error.rstrip('.')}" if integration.error else "")
-        return integration.type == AWS_GLUE, message, grant_sync(integration.label)
-    if integration.phase not in ("", "CONNECTED"):
-        return False, f"{name} is {integration.phase}", "See it in Confluent's console, then refresh."
-    return None
 
 
 def discovery_complete(

@@ -120,7 +120,6 @@ def check_names(instances: Sequence[StoredComponent], component: str, named_afte
     """Check that all instances in a code location have names of their own.
 
     Args:
-        instances: of one component.
         component: what errors call it.
         named_after: what is named after an instance.
 

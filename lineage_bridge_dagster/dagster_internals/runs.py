@@ -114,7 +114,6 @@ def is_of_this_python(run: DagsterRun, locations: Container[str], hosts: Contain
     """Whether the code of a run is loaded on this machine, by this Python and in no container of its own.
 
     Args:
-        run: the run.
         locations: code locations with a code server of their own, by name, that are known to be so.
         hosts: further hosts whose Python is known to be the same: containers of one image.
     """

@@ -25,7 +25,6 @@ class SchemaChange:
 
     Attributes:
         subject: The subject, by TopicNameStrategy `{topic}-key` or `{topic}-value`.
-        text: The schema.
         type: `AVRO`, `JSON` or `PROTOBUF`.
         references: The schemas that it imports, as in `RegisteredSchema`.
         replaces: Whether the latest version is deleted before (Terraform: another format).
@@ -51,7 +50,6 @@ class SubjectDrop:
     """A subject is deleted, or its latest version.
 
     Attributes:
-        subject: The subject.
         for_good: Whether its schemas are gone, so that nobody decodes records that have them; else readers
             still find them by their ids.
     """
@@ -82,8 +80,6 @@ class StatementChange:
     With unchanged SQL that is also a replacement: Terraform replaces a statement when its endpoint changes.
 
     Attributes:
-        name: Its name.
-        sql: Its SQL.
         is_new: Whether none of its name is known to exist.
     """
 
@@ -104,7 +100,6 @@ class ConnectorChange:
     """A connector is created or gets another configuration, which is given whole.
 
     Attributes:
-        name: Its name.
         config: The whole configuration.
         type: `source` or `sink`; empty: as before, else by its class.
         is_new: Whether none of its name is known to exist.
@@ -128,7 +123,6 @@ class TopicChange:
     """A topic is created, configured, or deleted and created again.
 
     Attributes:
-        name: Its name.
         config: Its whole configuration to come: `partitions`, `cleanup.policy`, `retention.ms`, ...
         recreated: Whether its records are deleted, as if fewer partitions are asked for.
         is_new: Whether none of its name is known to exist.
@@ -145,7 +139,6 @@ class TableflowChange:
     """Tableflow is enabled for a topic, configured, or replaced with a new table.
 
     Attributes:
-        topic: The topic.
         mode: `APPEND` or `UPSERT`; None: unchanged.
         on_error: `SUSPEND`, `SKIP` or `LOG`; None: unchanged.
         suspended: Whether it no longer writes.

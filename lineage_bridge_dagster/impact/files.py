@@ -83,7 +83,6 @@ class GivenChanges:
 
         Args:
             path: As `schema_of` reads it.
-            subject: The subject.
             references: The schemas that it imports, by the names under which it does.
         """
         texts = tuple((name, read_text(file)) for name, file in references.items())

@@ -25,7 +25,6 @@ class ColumnUse(NamedTuple):
     Attributes:
         role: As in `sql.columns.origins.Use`.
         formula: Likewise.
-        sources: The columns in it.
         open: Why there may be others; empty when there are none.
     """
 
@@ -40,7 +39,6 @@ class OutputColumn:
     """A column that a job writes.
 
     Attributes:
-        name: Its name in the output.
         sources: The columns that it derives from.
         uses: What else decides on it.
         formula: Its expression in a canonical form.

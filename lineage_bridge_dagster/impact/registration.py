@@ -49,7 +49,6 @@ class Registration:
         """Register a version, unless the registry rejects it.
 
         Args:
-            topic: The topic.
             role: `key` or `value`.
             new: The version.
             replaces: Whether the latest version is deleted before, and so is not compared with.

@@ -33,7 +33,6 @@ class PathStep:
     """A node on the way from the changed object, and why it is reached from the one before.
 
     Attributes:
-        node: The node.
         column: Its column that is concerned; None: its rows, or all columns.
         evidence: How the edge to it is known, such as `INSERT INTO of statement clean-orders`; empty for the
             first.
@@ -54,7 +53,6 @@ class Affected:
     """One effect of the changes on one node.
 
     Attributes:
-        node: The node.
         column: The column that decides, in the node's own naming (nested: `address.zip`); None: rows, or all
             columns.
         verdict: What happens to it.

@@ -56,7 +56,6 @@ class StoredFlows:
 
     Attributes:
         jobs: Statements, queries and outside jobs.
-        connectors: The flows of connectors.
         mirrors: Topic -> its mirrors.
         node_ids: Node -> its id in the graph.
         subjects: The subjects of its topics.
@@ -77,7 +76,6 @@ def stored_world(
     """The world behind changes.
 
     Args:
-        discovery: A stored discovery.
         changes: They name nodes as the graph does, or by `{cluster}/{name}`.
         place: Where the changed nodes are.
     """

@@ -38,7 +38,6 @@ def view_jobs(views: Iterable[AthenaView], tables: Columns) -> list[FlowJob]:
     """The job of each view. One whose SQL is not understood has an error.
 
     Args:
-        views: The views.
         tables: The Glue tables that exist, with their columns.
 
     Raises:

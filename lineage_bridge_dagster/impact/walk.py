@@ -71,7 +71,6 @@ class ImpactWalk:
         """Note what differs on a node.
 
         Args:
-            node: The node.
             deltas: What differs, from one change.
             silent: Whether the node itself is the changed object, and only its readers are affected.
         """

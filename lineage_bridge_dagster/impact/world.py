@@ -38,7 +38,6 @@ class NodeRef(NamedTuple):
     """A node by its kind and name, such as `topic : orders`.
 
     Attributes:
-        kind: What it is.
         name: A topic's, statement's or connector's name; `{database}.{table}` of a Glue table or a view; an
             outside dataset as the OpenLineage spec names it; `{namespace}/{name}` of an outside job.
         node_id: Its id in a stored discovery, where names of different clusters may be equal; else empty.
@@ -71,7 +70,6 @@ class SqlJob:
     """A Flink statement, created under the latest schemas of its world.
 
     Attributes:
-        name: Its name.
         sql: Its text.
         phase: `RUNNING`, or `COMPLETED` for a DDL statement of the past, as the API shows it.
     """
@@ -91,7 +89,6 @@ class TableflowTable:
     """A topic's Iceberg table in Glue, which Tableflow writes.
 
     Attributes:
-        topic: The topic.
         mode: `APPEND` or `UPSERT`.
         database: The Glue database.
         on_error: What Tableflow does with a record that it cannot write: `SUSPEND` (its default), `SKIP` or
@@ -135,7 +132,6 @@ class World:
         statements: Name -> statement, in the order of creation.
         connectors: Name -> connector.
         tableflow: Tables that Tableflow writes.
-        views: Athena views.
         owners: Text form of a node -> whom to tell.
         columns: Topic -> its columns in order, for a topic whose schemas are not known.
         environment: Name or id of the environment, which may qualify tables in SQL.

@@ -41,7 +41,6 @@ class JvmProgram:
         package: Where its sources are.
         sources: Their file names, each after those that it needs. The last one's class is the program.
         pyspark_jars: Archives that it needs of those that PySpark ships.
-        options: Options of the JVM.
         milliseconds: Time limit for one text.
         archives: Other archives that it needs, looked up when it starts.
     """

@@ -22,7 +22,6 @@ class RunProcess:
     Attributes:
         run_id: the run. A run that repeats another one gets all of its tags.
         host: the machine.
-        pid: the process.
         started: when it started, in clock ticks since the machine started. A pid is used again.
     """
 

@@ -64,7 +64,6 @@ def events(discovery: Discovery, *, account: str = "") -> Iterator[Event]:
     """The event of each process and output, in the order of the graph.
 
     Args:
-        discovery: The discovery.
         account: The AWS account of Glue tables that do not tell theirs; by default that of all others.
     """
     return (event for _, event in process_events(discovery, account=account))
@@ -76,7 +75,6 @@ def process_events(
     """The same, each with the node id of the process that it is of: a mirror's is that of its topic.
 
     Args:
-        discovery: The discovery.
         account: As for `events`.
         tables: Only what is upstream of these tables, by node id; None means all.
     """

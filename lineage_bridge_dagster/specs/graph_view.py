@@ -161,7 +161,6 @@ class Translation:
     """The default translation of a node, once it is made.
 
     Attributes:
-        node: the node that it is of.
         spec: the translation; at first that of the last load, if it still holds.
         copied: whether each caller gets a copy, since it may change the spec's metadata and tags in place.
     """

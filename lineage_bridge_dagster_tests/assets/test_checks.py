@@ -279,12 +279,12 @@ def test_a_type_that_cannot_be_compared_is_reported_and_passes(
         (
             {"failing_table_formats": [{"format": "ICEBERG", "error": "x"}]},
             "ERROR",
-            "The ICEBERG format is failing",
+            "Its ICEBERG format is failing: x",
         ),
         (
             {"failing_table_formats": [{"format": "DELTA", "error": "x"}]},
             "WARN",
-            "The DELTA format is failing",
+            "Its DELTA format is failing",
         ),
         ({"catalog_sync": [{"type": "AWS_GLUE", "status": "FAILED"}]}, "ERROR", "glue:UpdateTable"),
         ({"catalog_sync": [{"type": "AWS_GLUE", "status": "PENDING"}]}, "WARN", "PENDING"),
@@ -305,7 +305,7 @@ def test_most_severe_finding_comes_first(location: Build, instance: DagsterInsta
     w = small(suspended=True, catalog_sync=[{"type": "AWS_GLUE", "status": "DISCONNECTED"}])
     found = check(location, instance, w, "tableflow_healthy")
     assert found.severity is AssetCheckSeverity.ERROR
-    assert "DISCONNECTED" in str(found.description)
+    assert "sync to Glue is disconnected" in str(found.description)
     assert "suspended" in str(found.description)
     assert "provider integration" in str(found.metadata["what to do"].value)
 
@@ -323,7 +323,7 @@ INTEGRATION = {"id": "tci-1", "name": "lake", "type": "AWS_GLUE", "phase": "CONN
         ({"phase": "FAILED", "error": "role gone"}, "ERROR", "integration lake (tci-1) failed: role gone"),
         ({"phase": "FAILED", "type": "SNOWFLAKE"}, "WARN", "integration lake (tci-1) failed"),
         ({"phase": "PENDING"}, "WARN", "integration lake (tci-1) is PENDING"),
-        ({"suspended": True}, "WARN", "integration lake (tci-1) is suspended and syncs no table"),
+        ({"suspended": True}, "WARN", "integration lake (tci-1) is suspended"),
     ],
 )
 def test_problems_of_a_catalog_integration_are_reported(

@@ -20,6 +20,9 @@ from lineage_bridge_dagster.lineage.nodes import CatalogIntegrationState, Catalo
 #: What Tableflow does in Glue, for the role of its provider integration.
 SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
 
+#: The format of the tables that are synced to Glue.
+ICEBERG = "ICEBERG"
+
 #: Kinds of storage of which Confluent syncs no table to Glue.
 UNSUPPORTED_STORAGES = {
     "Managed": "Confluent's managed storage",
@@ -85,7 +88,7 @@ def why_absent(
         return AbsenceReason(
             GlueStatus.UNKNOWN, Absence.GLUE_UNREAD, database.error.message.rstrip("."), database.error.hint
         )
-    causes = [*_topic_causes(source), *_integration_causes(tableflow), *_failed_syncs(tableflow)]
+    causes = [*topic_causes(source), *_integration_causes(tableflow), *failed_syncs(tableflow)]
     if not causes and not _is_synced(tableflow):
         causes = [_not_yet(source)]
     causes += _region_cause(source, region)
@@ -127,7 +130,7 @@ def not_configured(source: Node) -> AbsenceReason:
 _Cause = tuple[Absence, str, str]
 
 
-def _topic_causes(source: Node) -> Iterator[_Cause]:
+def topic_causes(source: Node) -> Iterator[_Cause]:
     """What Tableflow reports about the topic itself."""
     tableflow = TableflowNode.of(source)
     resume = "Resume Tableflow for the topic in Confluent's console."
@@ -140,14 +143,14 @@ def _topic_causes(source: Node) -> Iterator[_Cause]:
     elif tableflow.suspended:
         yield Absence.TABLEFLOW_SUSPENDED, "Tableflow is suspended for the topic", resume
     formats = tableflow.table_formats
-    if formats and "ICEBERG" not in formats:
+    if formats and ICEBERG not in formats:
         yield (
             Absence.NOT_ICEBERG,
             f"its format is {', '.join(formats)}, and only Iceberg tables are synced to Glue",
             "Add ICEBERG to the topic's table formats.",
         )
     for failing in tableflow.failing_table_formats:
-        if failing.format == "ICEBERG" and failing.error != tableflow.error:
+        if failing.format == ICEBERG and failing.error != tableflow.error:
             yield (
                 Absence.FORMAT_FAILING,
                 _with_message("its ICEBERG format is failing", failing.error),
@@ -163,7 +166,7 @@ def _topic_causes(source: Node) -> Iterator[_Cause]:
 
 def _integration_causes(tableflow: TableflowNode) -> Iterator[_Cause]:
     """What is wrong with every integration that could sync the table; one that works is enough."""
-    causes = [_integration_cause(one) for one in _responsible(tableflow)]
+    causes = [integration_cause(one) for one in _responsible(tableflow)]
     if all(causes):
         yield from (cause for cause in causes[:1] if cause)
 
@@ -174,7 +177,7 @@ def _responsible(tableflow: TableflowNode) -> list[CatalogIntegrationState]:
     return [one for one in integrations if one.syncs_topic] or integrations
 
 
-def _integration_cause(integration: CatalogIntegrationState) -> _Cause | None:
+def integration_cause(integration: CatalogIntegrationState) -> _Cause | None:
     label = integration.label
     if integration.suspended:
         return (
@@ -195,16 +198,20 @@ def _glue_syncs(tableflow: TableflowNode) -> list[CatalogSync]:
     return [sync for sync in tableflow.catalog_sync if sync.type == AWS_GLUE]
 
 
-def _failed_syncs(tableflow: TableflowNode) -> Iterator[_Cause]:
+def failed_syncs(tableflow: TableflowNode) -> Iterator[_Cause]:
     """The first failed sync to Glue, unless it only repeats why Tableflow failed."""
-    for sync in _glue_syncs(tableflow):
+    for sync in tableflow.catalog_sync:
         repeats = tableflow.phase == "FAILED" and sync.error in ("", tableflow.error)
-        if sync.status in ("FAILED", "DISCONNECTED") and not repeats:
+        if is_failed_glue_sync(sync) and not repeats:
             state = "failed" if sync.status == "FAILED" else "is disconnected"
             responsible = _responsible(tableflow)
             step = grant_sync(responsible[0].label if len(responsible) == 1 else "")
             yield Absence.SYNC_FAILED, _with_message(f"its sync to Glue {state}", sync.error), step
             return
+
+
+def is_failed_glue_sync(sync: CatalogSync) -> bool:
+    return sync.type == AWS_GLUE and sync.status in ("FAILED", "DISCONNECTED")
 
 
 def _is_synced(tableflow: TableflowNode) -> bool:

@@ -68,7 +68,6 @@ def with_evidence(
     the configuration names literally stays, whether or not it was read yet.
 
     Args:
-        connector: The connector.
         declared: Its lineage by its configuration alone.
         names: What `names_read` found.
         cluster_topics: The listed topics of its cluster.

@@ -44,9 +44,7 @@ class SourceContext:
     """Input of a source's reader, and its further output.
 
     Attributes:
-        connector: The connector.
         config: Its configuration.
-        cluster_topics: All topics of its cluster.
         routing: Its transforms.
         internal: Output: bookkeeping topics that the connector writes.
         warnings: Output: what could not be determined.
@@ -93,7 +91,6 @@ class SinkContext:
     """Input of a sink's reader, and its further output.
 
     Attributes:
-        connector: The connector.
         config: Its configuration.
         topics: All topics that it reads, as they are called in the cluster.
         warnings: Output: what could not be determined.

@@ -321,7 +321,6 @@ class Names:
     """What the names in a statement refer to: topics, outside datasets, and what is in doubt.
 
     Attributes:
-        refs: Topics.
         datasets: Those of tables of other connectors.
         unknown: Names that refer to no topic, with the reason.
         outside: Tables of other connectors whose dataset is not known, with the reason.

@@ -24,7 +24,6 @@ def statement_reaction(
     """What happens to a statement and to its sinks.
 
     Args:
-        job: The statement.
         topic: What it reads.
         deltas: What differs there, from one change.
         rowtimes: The columns whose watermark the topic's table has.

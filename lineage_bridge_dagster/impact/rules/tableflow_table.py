@@ -26,7 +26,6 @@ def table_reaction(table: TableflowTable, deltas: Sequence[NodeDelta]) -> Reacti
     """What happens to a table, and to its readers if it is no longer written.
 
     Args:
-        table: The table.
         deltas: What differs on its topic, from one change.
     """
     reaction = Reaction()

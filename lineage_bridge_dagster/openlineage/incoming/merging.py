@@ -54,7 +54,6 @@ class MergedJobs:
     """The outcome of a merge.
 
     Attributes:
-        graph: With the jobs.
         jobs: The number of jobs in it, by source.
         unconnected: The number of jobs that touch nothing that is known, by source.
     """

@@ -107,7 +107,6 @@ class Step:
 
     Attributes:
         action: what it does; None if there is nothing to do.
-        undo: what undoes the action.
         note: what the user must know or do.
     """
 

@@ -14,7 +14,6 @@ def column_table(graph: Graph, flows: Sequence[ColumnFlow], further: Mapping[str
     """The columns that each column is derived from, after a plain first line with the counts.
 
     Args:
-        graph: The graph.
         flows: The flows into the columns.
         further: Topics with further columns, whose names are unknown, each with the reason.
     """

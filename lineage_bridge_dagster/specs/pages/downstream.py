@@ -30,7 +30,6 @@ def downstream_metadata(
 
     Args:
         view: The discovery.
-        node_id: The node.
         key: Its asset's key.
         keys: The keys of all assets by node id.
     """

@@ -55,7 +55,6 @@ class TextColumns:
     Attributes:
         written: Each column written, with its origins from all writers; a view defined twice as defined last.
         open: What is missing there.
-        statements: The writers of each statement.
         writers: Those whose columns are in `written`: no earlier definition of what is defined again.
         outputs: For each statement the columns that its query returns, in order, if requested.
     """

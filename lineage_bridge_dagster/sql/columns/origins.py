@@ -31,7 +31,6 @@ class Use(NamedTuple):
         role: `filter`, `join`, `match` (an inner join, which leaves rows out), `group`, `window`, `distinct`,
             `order`, `set` or `scan options`.
         formula: It in a canonical form, to be compared with that of another version of the statement.
-        sources: The columns in it.
         open: Why there may be others; empty when there are none.
     """
 

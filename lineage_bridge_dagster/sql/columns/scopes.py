@@ -72,7 +72,6 @@ class QueryScope:
     """Where the names in an expression are looked up: a FROM clause, then those of the enclosing queries.
 
     Attributes:
-        source: The FROM clause.
         outer: Scope of the enclosing query.
         variables: Row pattern variables; as qualifiers they all refer to the one table matched.
         time: Origin of `MATCH_ROWTIME()`, in a pattern.

@@ -58,7 +58,6 @@ class ColumnLineage(NamedTuple):
 
     Attributes:
         table: The table or view written.
-        column: Its column.
         sources: Columns that it derives from; none for a literal or `COUNT(*)`.
         open: Why it may derive from other columns, too; empty when it does not.
         formula: As in `Origin`, if details are derived.

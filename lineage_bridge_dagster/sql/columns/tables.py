@@ -25,7 +25,6 @@ class TableColumn(NamedTuple):
     """A column of a table.
 
     Attributes:
-        name: Its name.
         how: `COMPUTED`, `METADATA`, `VIRTUAL METADATA`, `RAW_KEY` or `HIDDEN`; empty for another physical
             column.
         type: Its type as far as it is known.
@@ -96,7 +95,6 @@ class TableCatalog:
         temporary: Temporary tables of the current text, likewise.
         altered: The changes of tables that no known statement created, in order.
         options: The options that statements have set.
-        models: Outputs of models.
     """
 
     registry: Registry

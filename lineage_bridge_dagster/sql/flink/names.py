@@ -58,7 +58,6 @@ class ResolvedStatement:
     """A statement whose paths are canonical.
 
     Attributes:
-        statement: The statement.
         tree: Its syntax tree, with names as written; None when it was rejected or is not available.
         canonical: Name as written in this statement -> canonical path.
     """

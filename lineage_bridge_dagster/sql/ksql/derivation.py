@@ -36,7 +36,6 @@ def derive_columns(text: KsqlText, tables: Tables | None = None) -> TextColumns:
     """Column lineage of a text; a path is the name of a stream or table.
 
     Args:
-        text: The text.
         tables: Streams and tables that exist. What the text itself tells in full takes precedence.
     """
     deriver = _KsqlDeriver(text.types, tables or (lambda _: None))

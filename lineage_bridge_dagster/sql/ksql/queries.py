@@ -150,7 +150,6 @@ class KsqlQueryReader:
         """What an expression's value derives from.
 
         Args:
-            expression: The expression.
             bound: Parameters of the lambdas around it; their values come from the calls' other arguments.
         """
         if self._grouped is not None and self._scope.qualified(expression) in self._grouped:

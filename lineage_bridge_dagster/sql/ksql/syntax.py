@@ -71,7 +71,6 @@ class QuerySource:
     """A stream or table after FROM or JOIN.
 
     Attributes:
-        name: Its name.
         alias: The name that the query's expressions use.
         is_outer: Whether it follows a FULL JOIN.
         condition: Tokens after ON; empty after FROM.

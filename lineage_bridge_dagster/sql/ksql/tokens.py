@@ -61,7 +61,6 @@ class KsqlToken:
     """One token.
 
     Attributes:
-        kind: Its kind.
         text: A word upper-cased; a quoted name or a string without its quotes; else as written.
         start: Offset in the text.
     """

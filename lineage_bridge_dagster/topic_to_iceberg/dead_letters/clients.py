@@ -116,7 +116,6 @@ def send(
 
     Args:
         client: sends them.
-        records: what to send.
         timeout_seconds: how long to wait.
         all_or_none: whether to stop waiting at the first error, as a transaction can't be committed then.
     """

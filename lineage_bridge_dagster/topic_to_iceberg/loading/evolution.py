@@ -35,7 +35,6 @@ class Evolved:
     """A table that can hold the rows to come.
 
     Attributes:
-        columns: all of its columns.
         names: path of a field of the rows -> the name of its column, where that is another.
     """
 
@@ -64,7 +63,6 @@ def evolve(
     New columns are added at the table's end, wherever their fields are in the schema.
 
     Args:
-        spark: the session.
         table: Iceberg's Java `Table`.
         config: the table's.
         wanted: the columns of the rows to come.

@@ -80,8 +80,6 @@ def changes(
     Args:
         rows: of the records that can be rows, in `columns.kinds`.
         rejected: the `rejected_places` of the others; None if `rows` fails for such a record.
-        table: the table.
-        columns: its columns.
         offsets: start and end of the batch.
         slices: which follow one another.
     """

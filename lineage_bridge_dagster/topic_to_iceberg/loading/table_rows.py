@@ -219,7 +219,6 @@ def merge_statement(rows: TableRows, target: str, source: str, table: Evolved) -
         rows: the changes.
         target: the table's quoted name.
         source: the name of the view of the changes, which have all of the table's columns.
-        table: the table.
     """
     kinds = {each.name: each.dataType for each in table.columns}
     on = matching(rows, kinds)
@@ -281,7 +280,6 @@ def unavailable(
 
     Args:
         frame: what was merged.
-        name: the table.
         rows: the changes.
         columns: the table's.
         is_first: whether the table was empty.

@@ -31,7 +31,6 @@ def schema_tree(schema: RegisteredSchema | None, base: str) -> RecordNode:
     A record without a schema, or with one that is not understood, may have any fields.
 
     Args:
-        schema: The schema.
         base: The name of the whole key or value, such as `topic:orders.value`.
     """
     if schema is None:

@@ -241,7 +241,6 @@ def _by_url(named: KeyedDataset, side: str, syntax: str) -> KeyedDataset:
     """A component's dataset, whose properties may also be in `camel.{side}.url`.
 
     Args:
-        named: The dataset by keys.
         side: `source` or `sink`.
         syntax: The path of the URL, such as `host:port/directoryName`; only its first part must be there.
     """

@@ -98,7 +98,6 @@ def column(path: str, node: RecordNode | None, missing: str = "") -> WrittenColu
     """A column that takes a whole node, with all its fields.
 
     Args:
-        path: The path of the column.
         node: What it takes; None if the record has no such field.
         missing: Why the column is not known if there is no node.
     """
