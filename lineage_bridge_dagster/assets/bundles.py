@@ -98,7 +98,6 @@ def bundle_definitions(
     """Define the assets of a kind, one op per bundle.
 
     Args:
-        names: of the component instance.
         execute: materializes assets.
         last: the definitions of the load before in this process, by the names of their ops, of which those
             of the same assets are taken over. It holds the new ones afterwards.

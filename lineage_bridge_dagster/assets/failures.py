@@ -47,7 +47,6 @@ def failure_of(
         columns: the names of the columns of `rows`, which become a table in the metadata.
         metadata_key: the key of that table.
         names: the items as they are listed, if not by their names alone.
-        metadata: further metadata.
     """
     name, reason, hint = rows[0][0], rows[0][-2], rows[0][-1]
     listed = first_few([*names] or [row[0] for row in rows], 20)

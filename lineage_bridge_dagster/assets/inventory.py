@@ -103,7 +103,6 @@ def build_inventory(
     out, always the same one, and named in the metadata of the asset that lost the dependency.
 
     Args:
-        get_asset_spec: translates a node.
         include: which nodes become assets.
         last: the inventory of the load before in this process: what did not change is taken from it.
         keeps_specs: whether `get_asset_spec` changes nothing in place in what `LineageTranslator` returns.

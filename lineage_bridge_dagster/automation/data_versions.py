@@ -19,7 +19,6 @@ class Written(NamedTuple):
     """What a table's last push really wrote, with the options that it had.
 
     Attributes:
-        version: its data version.
         at: Unix time in seconds of its materialization.
     """
 

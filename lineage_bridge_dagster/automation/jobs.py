@@ -136,7 +136,6 @@ def refresh_job(
     Args:
         names: the names of the job and of the discovery asset.
         state_key: key under which the component's state is stored.
-        discover: runs the discovery.
         events: sends what changed as events of OpenLineage.
         loaded_version: version of the state that these definitions were built from.
         discovery_asset: whether to materialize the discovery asset.

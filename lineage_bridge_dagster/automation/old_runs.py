@@ -66,7 +66,6 @@ def delete_old_runs(
     """Delete the old runs that nothing needs, job by job. Where it is interrupted, the next call continues.
 
     Args:
-        retention: which runs.
         now: Unix time in seconds; None for the current time.
         dry_run: count only.
         seconds: time after which no further page is begun, after the first one; None for no limit.

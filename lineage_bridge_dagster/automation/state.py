@@ -252,7 +252,6 @@ def newer_discovery(instance: DagsterInstance, key: str, loaded: str) -> Discove
     storage that was restored is an earlier discovery.
 
     Args:
-        instance: has the storage.
         key: of the component's state.
         loaded: the version that the definitions were built from; empty if they were built from none.
     """

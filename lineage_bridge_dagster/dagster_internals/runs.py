@@ -133,7 +133,6 @@ def engine_events(
     """The engine events after an event, each with its id, its Unix time in seconds and its metadata.
 
     Args:
-        instance: the Dagster instance.
         after_id: of an event; SQLite, where each run has ids of its own, goes by `since` alone.
         since: Unix time in seconds; events of runs that were not updated since then may be left out.
     """

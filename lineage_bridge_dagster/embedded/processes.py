@@ -64,7 +64,6 @@ def start(
     """Start a component in its own process group.
 
     Args:
-        command: The program with its arguments.
         env: Variables beside those of this process.
         log: Name of the log of its output, if not its own.
         user: Whom it runs as; only root can choose.

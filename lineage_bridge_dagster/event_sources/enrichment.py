@@ -54,7 +54,6 @@ def read_source(source: EventSource, saved: object, now: datetime, max_age: time
 
     Args:
         saved: What the last reading left; if it is malformed, everything is read again.
-        now: The time of the reading.
         max_age: How old the last run of an edge may be.
     """
     scope = Scope(OPENLINEAGE, "", source.name)

@@ -94,7 +94,6 @@ def impact(
     """Find what changes do to every node of a world, all together.
 
     Args:
-        world: What exists before.
         changes: In the order in which they are made.
         parse: Parses the SQL of the world and of the changes, in one call.
         stored: The flows of a world that a discovery has found; its SQL is not parsed then.

@@ -100,7 +100,6 @@ class ConnectorChange:
     """A connector is created or gets another configuration, which is given whole.
 
     Attributes:
-        config: The whole configuration.
         type: `source` or `sink`; empty: as before, else by its class.
         is_new: Whether none of its name is known to exist.
     """

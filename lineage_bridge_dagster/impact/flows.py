@@ -77,7 +77,6 @@ class Output:
     """What a job writes to one topic, dataset or view.
 
     Attributes:
-        node: The target.
         inputs: The nodes that it is made of.
         columns: Its columns, as far as they are known.
         open: Why there may be others, whose names are unknown; empty when there are none.
@@ -99,8 +98,6 @@ class FlowJob:
 
     Attributes:
         node: The job; for a view also its only output.
-        outputs: What it writes.
-        inputs: All that it reads.
         error: Why it cannot run; empty if it can.
     """
 

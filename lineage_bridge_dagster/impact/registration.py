@@ -50,7 +50,6 @@ class Registration:
 
         Args:
             role: `key` or `value`.
-            new: The version.
             replaces: Whether the latest version is deleted before, and so is not compared with.
         """
         subject, is_key = f"{topic.name}-{role}", role == "key"
@@ -113,7 +112,6 @@ def without_fields(schema: RegisteredSchema, paths: Collection[str]) -> Register
     """The schema without some fields; unchanged if it has none of them.
 
     Args:
-        schema: The schema of a record.
         paths: The fields, nested ones as `after.email`.
     """
     if schema.type not in (AVRO, JSON):

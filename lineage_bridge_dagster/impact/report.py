@@ -55,7 +55,6 @@ class Affected:
     Attributes:
         column: The column that decides, in the node's own naming (nested: `address.zip`); None: rows, or all
             columns.
-        verdict: What happens to it.
         reason: Why, in one clause.
         path: From the changed object to the node, both included.
         owner: Whom to tell; empty if nobody is known.
@@ -82,7 +81,6 @@ class ImpactGap:
 
     Attributes:
         node: Where; None if it concerns no single node.
-        reason: Why.
         matters: Whether it lies downstream of the changes, so that effects may be missing.
     """
 

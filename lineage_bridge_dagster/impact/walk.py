@@ -33,7 +33,6 @@ class Surroundings:
     """What a walk goes through.
 
     Attributes:
-        flows: All jobs.
         connectors: What the configurations of connectors tell, by their node.
         tables: Topic -> the tables that Tableflow writes from it.
         fields: Topic -> the fields of its records before the changes.

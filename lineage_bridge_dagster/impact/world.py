@@ -70,7 +70,6 @@ class SqlJob:
     """A Flink statement, created under the latest schemas of its world.
 
     Attributes:
-        sql: Its text.
         phase: `RUNNING`, or `COMPLETED` for a DDL statement of the past, as the API shows it.
     """
 
@@ -90,7 +89,6 @@ class TableflowTable:
 
     Attributes:
         mode: `APPEND` or `UPSERT`.
-        database: The Glue database.
         on_error: What Tableflow does with a record that it cannot write: `SUSPEND` (its default), `SKIP` or
             `LOG`.
         name: The table's name if it is not `{database}.{topic}`, as in a stored discovery.

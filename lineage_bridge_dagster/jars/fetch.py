@@ -55,7 +55,6 @@ def ensure(need: Need, *, progress: ReportLine = _print) -> list[Path]:
     """The archives of a need, downloaded if they are not in the cache.
 
     Args:
-        need: What they are for.
         progress: Called with messages while archives are downloaded.
 
     Raises:

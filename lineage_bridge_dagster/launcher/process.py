@@ -21,7 +21,6 @@ class RunProcess:
 
     Attributes:
         run_id: the run. A run that repeats another one gets all of its tags.
-        host: the machine.
         started: when it started, in clock ticks since the machine started. A pid is used again.
     """
 

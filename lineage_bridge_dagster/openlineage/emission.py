@@ -166,7 +166,6 @@ def emit(
     discovery proves it, those of jobs that are gone.
 
     Args:
-        receivers: Where to send.
         kept: What they have.
         tables: Only what is upstream of these tables, by node id; None means all.
         account: As for `events`.

@@ -48,7 +48,6 @@ class Stray:
 
     Attributes:
         why: what decides in its place, or what is wrong with it.
-        remedy: what to do.
         breaks: whether AWS refuses every call while it is so.
     """
 

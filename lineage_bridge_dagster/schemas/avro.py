@@ -67,7 +67,6 @@ def avro_type(text: str, *, entries: bool = False) -> tuple[IcebergType, bool]:
     """The type of an Avro schema without references, and whether it is required: no union with null.
 
     Args:
-        text: the schema.
         entries: whether maps that Connect writes as arrays stay such, as they are read.
 
     Raises:

@@ -382,7 +382,6 @@ def inlined_avro(text: str, references: Sequence[tuple[str, str]]) -> str:
     """Put each type that a schema takes from its references where the schema first uses it.
 
     Args:
-        text: The schema, as JSON.
         references: The name under which a schema is referred to -> its text, in any order. Texts define the
             types; the names are those of the registry alone.
 

@@ -107,7 +107,6 @@ def connect(server: SparkRemote, catalogs: Catalogs, user: Mapping[str, str]) ->
     Not thread-safe.
 
     Args:
-        catalogs: added to the session.
         user: further configuration by property name; what only a server can set is left out, with a log.
 
     Raises:

@@ -247,7 +247,6 @@ class TopicToIcebergComponent(StoredComponent):
         """Look up the cluster, start Spark and return what opens the loader of a topic.
 
         Args:
-            context: of the run.
             waiting: the topics, if the run is to load what waits in them, and nothing else.
         """
         from lineage_bridge_dagster.confluent.api.brokers import TopicReader

@@ -305,7 +305,6 @@ def loaders(
 
     Args:
         spark: a session that has the catalogs.
-        catalogs: those of the tables.
         open_queue: opens the dead letter queue of a topic whose failures are logged.
         has_origin: whether the tables carry their topic; see `TableLoader`.
     """

@@ -53,7 +53,6 @@ def missing_topics(names: LoadNames, problem: LineageBridgeError | None) -> Asse
     """What stands in the graph for the topics that only the cluster's list tells.
 
     Args:
-        names: of the instance.
         problem: why the stored list cannot be used; None if none is stored.
     """
     reason = f"The stored list cannot be used. {problem.message}" if problem else "No list is stored yet."

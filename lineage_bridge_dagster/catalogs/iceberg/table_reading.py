@@ -40,7 +40,6 @@ class IcebergTable:
     """A table as its catalog describes it.
 
     Attributes:
-        location: The folder of the table.
         snapshot_id: The id of the current snapshot; None before the first commit of rows.
         committed_ms: When that was made, in Unix milliseconds.
         rows: As the snapshot counts them; None if it does not.

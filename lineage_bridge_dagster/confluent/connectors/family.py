@@ -44,8 +44,6 @@ class SourceContext:
     """Input of a source's reader, and its further output.
 
     Attributes:
-        config: Its configuration.
-        routing: Its transforms.
         internal: Output: bookkeeping topics that the connector writes.
         warnings: Output: what could not be determined.
     """
@@ -91,7 +89,6 @@ class SinkContext:
     """Input of a sink's reader, and its further output.
 
     Attributes:
-        config: Its configuration.
         topics: All topics that it reads, as they are called in the cluster.
         warnings: Output: what could not be determined.
     """

@@ -42,7 +42,6 @@ class DeployedProcess:
     """One process of the deployment.
 
     Attributes:
-        command: the module and its arguments.
         port: where it listens on the loopback interface; None if it does not.
     """
 

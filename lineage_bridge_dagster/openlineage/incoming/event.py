@@ -77,7 +77,6 @@ class ToldDataset:
 
     Attributes:
         aliases: Its other names, from the facet `symlinks`.
-        fields: Its columns.
         made_of: Of an output, the datasets that it is made of, if the event tells.
         explicit: Whether `made_of` is all that it is made of (facet `lineage`), and not only what its columns
             are made of (facet `columnLineage`).
@@ -130,7 +129,6 @@ class IncomingEvent:
         run: The id of the run; empty for the event of a job or a dataset.
         transition: None for the event of a job or a dataset.
         inputs: What is read; of the event of a dataset, that dataset.
-        outputs: What is written.
     """
 
     time: str

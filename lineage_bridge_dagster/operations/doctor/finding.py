@@ -32,7 +32,6 @@ class Finding:
 
     Attributes:
         tried: the call, or what was compared.
-        result: what came back.
         remedy: what to do; empty if there is nothing to do.
         check: the check's name, such as `glue.read`, once it is known.
     """

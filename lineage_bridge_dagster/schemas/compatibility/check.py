@@ -43,7 +43,6 @@ def check(
     Args:
         level: `NONE`, `BACKWARD`, `FORWARD`, `FULL`, or one of the last three with `_TRANSITIVE`.
         schema_type: `AVRO`, `JSON` or `PROTOBUF`.
-        new: The text of the version.
         old_versions: The versions so far, oldest first.
         references: The schemas that the version uses: name -> text, those that others need first.
         lenient: Whether the subject's compatibility policy is `LENIENT`; it concerns JSON Schemas only.

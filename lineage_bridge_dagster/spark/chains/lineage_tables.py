@@ -138,7 +138,6 @@ class Records:
     """The records of one lineage table, as rows only when they are needed.
 
     Attributes:
-        table: its name.
         keys: the columns that identify a row, none if the table is always replaced as a whole.
         digests: one for each record; the times in it do not count.
     """

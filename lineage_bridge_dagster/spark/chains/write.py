@@ -60,7 +60,6 @@ class LineageWrite:
     """The result of a write of the lineage tables.
 
     Attributes:
-        tables: tables selected.
         changed: selected tables whose rows were replaced, including removed tables.
     """
 
@@ -92,8 +91,6 @@ def write_lineage(
     """Write nodes, edges, coverage and the chains of the selected tables.
 
     Args:
-        spark: a session with the catalog.
-        discovery: the graph and its coverage.
         table_ids: node ids of the tables; None selects all that take lineage, and removes the rows of those
             that the graph no longer has.
         catalog: the catalog's name in Spark.

@@ -47,7 +47,6 @@ class TableVersion:
     """The version of a lineage table after a write.
 
     Attributes:
-        table: its name.
         snapshot_id: its newest snapshot that changed rows, None before the first one.
         written: False if nothing had changed.
         certain: False if the table may hold something else than what the write wanted, such as after a commit

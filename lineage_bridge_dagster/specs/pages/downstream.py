@@ -29,7 +29,6 @@ def downstream_metadata(
     """The metadata of a definition that says what the asset of a node feeds; empty if it feeds nothing.
 
     Args:
-        view: The discovery.
         key: Its asset's key.
         keys: The keys of all assets by node id.
     """

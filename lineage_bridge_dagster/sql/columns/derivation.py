@@ -114,7 +114,6 @@ class _View:
     """A view's query, and its columns as last derived.
 
     Attributes:
-        tree: The statement that defines it.
         canonical: Canonical paths of the names in it.
         relation: Its columns, valid while the deriver's version is `version`.
         version: See `relation`.

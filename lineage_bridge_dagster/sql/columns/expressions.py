@@ -64,7 +64,6 @@ class ExpressionReader:
         """Origin of an expression; uses a worklist, since generated ones are deeper than Python's stack.
 
         Args:
-            node: The expression.
             scope: Where its columns are looked up.
             queries: Queries that a WITH in scope names.
             keys: Names in the query's GROUP BY, None without one. Any other column must be in an aggregate

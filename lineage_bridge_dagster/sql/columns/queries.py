@@ -83,7 +83,6 @@ class QueryReader:
         """The columns of a query.
 
         Args:
-            node: The query.
             queries: Queries that a WITH around it names.
             outer: Scope of the enclosing query, if this one is a correlated subquery.
         """

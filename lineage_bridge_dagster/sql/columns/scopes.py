@@ -42,7 +42,6 @@ class FromItem:
     Attributes:
         alias: Qualifier of its columns.
         path: The table's name as written when it has no alias; it is a qualifier as well.
-        relation: Its columns.
         table: The base table, if it is one.
         hidden: Its columns that `*` does not include.
     """
@@ -151,8 +150,6 @@ def joined(left: FromClause, right: FromClause, kind: str, using: Sequence[str])
     """Join two sides.
 
     Args:
-        left: Left side.
-        right: Right side.
         kind: `[NATURAL ]INNER|LEFT|RIGHT|FULL|CROSS|COMMA ON|USING|NONE`.
         using: Columns of USING. They, or the common columns of NATURAL, appear once and first.
     """

@@ -122,8 +122,6 @@ class StatementContext:
     Attributes:
         tables: Columns of tables that are read.
         sinks: Columns of tables that an INSERT fills by position, computed and virtual ones included.
-        views: Columns of views.
-        models: Outputs of models.
         canonical: Name as written -> the path used for lookups and in the result.
         details: Whether to derive formulas and uses.
         fields: Whether to tell the fields of rows apart, which takes details.

@@ -145,7 +145,6 @@ class TableCatalog:
         """Apply a statement.
 
         Args:
-            tree: The statement.
             canonical: Name as written -> canonical path.
             query: Derives the columns of a `CREATE TABLE ... AS`.
         """

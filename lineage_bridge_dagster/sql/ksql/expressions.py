@@ -53,7 +53,6 @@ class Expression:
     """An expression; two that are written alike are equal.
 
     Attributes:
-        of: Its kind.
         name: The name of the column, field, function, operator or variable; the text of a literal.
         parts: Expressions in it. Of CASE the results are the parts, its conditions as well.
         source: A column's qualifier; empty without one.

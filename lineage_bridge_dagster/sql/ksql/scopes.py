@@ -26,7 +26,6 @@ class Table:
     """A stream or table that exists.
 
     Attributes:
-        path: Its name.
         columns: Its known columns, keys first.
         open: Why it has further columns, whose names are unknown; empty when it has none.
         windowed: Whether its key has a window.

@@ -40,7 +40,6 @@ class Declaration:
         topic: Its topic: `KAFKA_TOPIC`, by default its name.
         source: Whether it is read-only (`CREATE SOURCE ...`). A source table has a query of its own, which
             reads its topic.
-        columns: Declared columns.
         key_format: Upper-cased; empty if not given.
         value_format: Likewise.
         windowed: Whether its key has a window (`WINDOW_TYPE`).

@@ -115,7 +115,6 @@ def send(
     The order of the records of a partition is kept.
 
     Args:
-        client: sends them.
         timeout_seconds: how long to wait.
         all_or_none: whether to stop waiting at the first error, as a transaction can't be committed then.
     """

@@ -82,7 +82,6 @@ def decide(
 
     Args:
         survey: the dead letter topic.
-        selection: of its letters.
         topics: the records' topics; None for one that does not exist.
         newer: what follows the letters of `to_check`, to the ends of their topics.
         rules: what may be sent.

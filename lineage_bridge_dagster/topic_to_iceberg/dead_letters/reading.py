@@ -52,7 +52,6 @@ class RecordSource(Protocol):
         """The records of `[start, end)`, in the order of offsets in each partition.
 
         Args:
-            topic: its name.
             start: first offset of each partition to read.
             end: end of each, exclusive.
             committed: leave out what transactions have not committed; else read all that is stored.

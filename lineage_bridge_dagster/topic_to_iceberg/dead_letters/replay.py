@@ -73,9 +73,7 @@ class Replay:
     """The replay of one dead letter topic.
 
     Attributes:
-        topic: its name.
         source: the cluster's topics.
-        selection: of its letters.
         rules: what may be sent.
         cluster: the id or name of the cluster; letters of another one's topics are held.
         progress: gets what is being done.

@@ -81,7 +81,6 @@ def latest(frame: DataFrame, keys: Sequence[str], kept: Sequence[str] = ()) -> D
     """The last record of each key in its partition.
 
     Args:
-        frame: the records.
         keys: the columns that identify a row besides the partition.
         kept: fields of `_value` with a flag in `_unavailable`. The last value that was available takes the
             place of one that is not, and lowers its flag.

@@ -134,8 +134,6 @@ def rows(
     """The columns of the table, for records with `_key` and `_value`.
 
     Args:
-        frame: the records.
-        decoders: the topic's.
         portable: whether metadata columns have portable names.
         raw: whether the bytes of key and value are among them.
         key_wins: whether a column that key and value have is the key's; else it is the value's.

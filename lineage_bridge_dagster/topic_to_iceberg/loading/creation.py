@@ -70,7 +70,6 @@ def ensure_table(
     """Create the database and the table if they do not exist.
 
     Args:
-        schema: its columns.
         identifiers: the columns that identify a row, which have no nulls; empty if rows have none.
         comments: of its columns, by their paths.
 
@@ -159,7 +158,6 @@ def iceberg_schema(
     """Iceberg's Java schema for Spark's columns, with comments, in which the identifiers are required.
 
     Args:
-        schema: the columns.
         identifiers: the columns that identify a row.
         comments: by the paths of columns, under their new names.
         names: the new names of columns, by their paths.

@@ -64,7 +64,6 @@ def evolve(
 
     Args:
         table: Iceberg's Java `Table`.
-        config: the table's.
         wanted: the columns of the rows to come.
         identifiers: as the table was created with.
         comments: what the schemas say of the columns.

@@ -166,7 +166,6 @@ def merge_changes(target: str, source: str, columns: SliceColumns, offsets: tupl
     Args:
         target: the table's quoted name.
         source: the name of the view of the changes.
-        columns: those of the table.
         offsets: start and end of the batch.
     """
     names = [quoted(name) for name in columns.kinds.names]

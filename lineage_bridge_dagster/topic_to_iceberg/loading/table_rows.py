@@ -139,9 +139,6 @@ def table_rows(
     """The rows for `judged` records.
 
     Args:
-        judged: the records.
-        decoders: the topic's.
-        config: the table's.
         observation: counts the records, as `n`, with their `bytes`, as `good` those that can be rows, and as
             `unavailable` the values that Debezium did not get, if there can be any.
         truncated_at: the offset of a truncation in the only partition: all before it is gone.
@@ -216,7 +213,6 @@ def merge_statement(rows: TableRows, target: str, source: str, table: Evolved) -
     """The MERGE INTO statement of changes by key.
 
     Args:
-        rows: the changes.
         target: the table's quoted name.
         source: the name of the view of the changes, which have all of the table's columns.
     """
@@ -279,9 +275,6 @@ def unavailable(
     The merge is not published yet, so the branch `main` has the rows from before it.
 
     Args:
-        frame: what was merged.
-        rows: the changes.
-        columns: the table's.
         is_first: whether the table was empty.
     """
     from pyspark.sql import functions as F

@@ -64,7 +64,6 @@ def connector_columns(
     """The columns that a connector writes.
 
     Args:
-        config: Its configuration.
         lineage: What it reads and writes, by the same configuration.
         topics: Those of its cluster.
         schemas: The schemas of the topics that a sink reads or a source writes.

@@ -183,7 +183,6 @@ def either(one: RecordNode | None, other: RecordNode | None, reason: str) -> Rec
 
     Args:
         one: A shape; None: the key or value is null.
-        other: The other shape.
         reason: Why it is not known which of them it is.
     """
     if one is None or other is None or one == other:

@@ -88,7 +88,6 @@ def report_of(
 
     Args:
         connector: As the Connect API lists it.
-        topics: All topics of its cluster.
         schemas: Subjects with their latest schemas.
         tables: Dataset -> the columns that a catalog tells, nested ones as `address.city`.
     """

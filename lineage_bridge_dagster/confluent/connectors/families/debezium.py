@@ -29,7 +29,6 @@ def debezium(capture: Capture, *prefix: str, by_name: bool = False) -> Source:
     """Topics `{prefix}.{path of the table}`.
 
     Args:
-        capture: Which tables it reads.
         *prefix: Keys of the prefix.
         by_name: Whether the connector's own id or name is the prefix.
     """
@@ -53,7 +52,6 @@ def _tables(rule: Rule, *path: str, **keys: str) -> Callable[[Config, Path], str
     """Names the tables of a kind of database.
 
     Args:
-        rule: The rule of the database.
         *path: The parts of the rule that are a table's path.
         **keys: The keys of other parts, in addition to those of the server's address or in place of them.
     """

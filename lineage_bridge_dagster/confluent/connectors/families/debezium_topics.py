@@ -79,7 +79,6 @@ class DebeziumTopicNames:
         """The tables that a topic may be of, with characters as in the topic.
 
         Args:
-            topic: A topic of the cluster.
             depth: The number of parts of a table's name.
             open_end: Whether the last part may hold the delimiter.
         """

@@ -34,7 +34,6 @@ class PatternQuery(NamedTuple):
         kind: `matches` and `finds`: the positions of the names that it matches as a whole, or somewhere.
             `replaced`: each name, as RegexRouter changes it. `groups`: for each name the texts of all groups,
             the whole name first; None if it does not match the whole name.
-        pattern: The expression.
         replacement: For `replaced`.
         names: What to evaluate it on; none to see only whether it is valid.
     """

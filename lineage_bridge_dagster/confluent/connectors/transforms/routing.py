@@ -47,8 +47,6 @@ class Routing:
     """The transforms of one connector that change or may change topics, in order.
 
     Attributes:
-        existing: The topics of its cluster.
-        links: The transforms.
         warnings: Transforms whose effect is not fully known. Grows while names are routed.
         confidence: The confidence in the resulting topics.
     """

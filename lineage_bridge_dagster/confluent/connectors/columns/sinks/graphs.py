@@ -185,7 +185,6 @@ class GraphElement:
     Attributes:
         label: The first label, or the type.
         keys: The properties that identify it.
-        included: Further properties.
         excluded: Those that are left out.
         everything: Whether all fields of the value are properties, except those that others use.
     """

@@ -27,7 +27,6 @@ class SourceTopic:
 
     Attributes:
         config: The connector's configuration.
-        family: The family of its class.
         topic: The topic, named as the cluster has it.
         datasets: What its records come from; empty if that is not known.
         tables: The columns of datasets, by a catalog; nested ones as `address.city`.
