@@ -40,11 +40,8 @@ if TYPE_CHECKING:
 #: own sink has offsets of its control topic below `kafka.connect.offsets`.
 OFFSETS = "kafka.connect.source-offsets"
 
-#: Seconds between two passes.
-INTERVAL = 2.0
-
-#: Longest delay after failures in a row, in seconds.
-_MAX_BACKOFF = 60.0
+#: Seconds without another attempt after a failure.
+_PAUSE = 15.0
 
 _MAX_RECORDS = 100_000
 _ACCEPT: tuple[Accepted, ...] = ("lost_records", "recreated_topic")
@@ -78,29 +75,6 @@ class Sink:
         )
 
 
-class Backoff:
-    """A delay that doubles with each failure in a row; without failures it is an interval in seconds."""
-
-    def __init__(self, interval: float) -> None:
-        self._interval = interval
-        self._failures = 0
-        self._until = float("-inf")
-
-    @property
-    def running(self) -> bool:
-        """Whether the delay after the last failure is still running."""
-        return time.monotonic() < self._until
-
-    def failed(self) -> None:
-        """Count a failure."""
-        self._failures += 1
-        self._until = time.monotonic() + min(_MAX_BACKOFF, self._interval * 2**self._failures)
-
-    def succeeded(self) -> None:
-        """Forget earlier failures."""
-        self._failures = 0
-
-
 @dataclass(slots=True)
 class SinkTable:
     """Appends a topic's values to a table.
@@ -115,7 +89,7 @@ class SinkTable:
     name: TableName
     schemas: Callable[[], SubjectSchemas]
     topic_field: str = ""
-    backoff: Backoff = field(default_factory=lambda: Backoff(INTERVAL))
+    paused_until: float = 0.0
     _written: Offsets | None = None
 
     def step(self) -> int:
@@ -141,13 +115,12 @@ class SinkTable:
             marker = CommitMarker({OFFSETS: json.dumps(dict(sorted(end.items())))})
             commit(self.spark, self.name, marker, marker.writer(frame, self.name.sql).append)
         self._written = end
-        self.backoff.succeeded()
         return count
 
     def record_failure(self) -> None:
         """Delay the next attempt, which reads the offsets again: a commit may have succeeded."""
         self._written = None
-        self.backoff.failed()
+        self.paused_until = time.monotonic() + _PAUSE
 
     def _ensure(self, schemas: SubjectSchemas) -> None:
         if self._written is not None or exists(self.spark, self.name):
@@ -206,7 +179,7 @@ class IcebergSinks:
         table = self._tables.get(key)
         if table is None:
             table = self._tables[key] = self._open(sink, topic, name)
-        if table.backoff.running:
+        if time.monotonic() < table.paused_until:
             return
         try:
             count = table.step()

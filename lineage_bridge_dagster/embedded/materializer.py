@@ -159,8 +159,6 @@ def _catalogs(settings: Settings) -> Catalogs:
 
 def run(home: Path) -> int:
     """Run until SIGTERM or SIGINT and return the exit code: 1 if Spark's JVM exited."""
-    import boto3
-
     from lineage_bridge_dagster.spark.session import LOADING, spark_session
 
     stop = threading.Event()
@@ -180,7 +178,6 @@ def run(home: Path) -> int:
             emulator,
             catalogs,
             confluent,
-            boto3.client("s3"),
             heartbeat,
             managed_catalog=MANAGED_CATALOG,
         )

@@ -300,7 +300,7 @@ class Stack:
             broker = BrokerProcess(cluster.id, client, controller, data, self.paths.run)
             components.append(broker_component(broker, f"Kafka of {cluster.name}"))
         own = dict.fromkeys((WAREHOUSE_BUCKET, world.TABLE_BUCKET), world.GLUE_REGION)
-        buckets = own | {cluster.bucket: cluster.region for cluster in world.CLUSTERS}
+        buckets = own | {each: c.region for c in world.CLUSTERS for each in (c.bucket, c.managed_bucket)}
         table_bucket = (world.TABLE_BUCKET, world.GLUE_REGION)
         components += [
             aws_component(self.paths, assigned[AWS], buckets, table_bucket, assigned[ICEBERG]),

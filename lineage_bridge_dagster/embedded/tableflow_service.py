@@ -1,8 +1,8 @@
 """The local stack's Tableflow: its topics as instances of `TopicToIcebergComponent`.
 
 The topics of a cluster that have Tableflow on are an instance that runs continuously: they are loaded by the
-same loop and the same engine. What is Tableflow's own is here: which topics are enabled, the location of a
-table that the emulator chose, a table's status, and the format of dead letters. Tables have no stamp of their
+same loop and the same engine, with the same dead letters. What is Tableflow's own is here: which topics are
+enabled, the location of a table that the emulator chose, and a table's status. Tables have no stamp of their
 topic, as Tableflow claims them. Tables in Confluent's own storage go to Tableflow's catalog in place of Glue.
 
 When Tableflow is disabled on a topic, its table is dropped from the catalog, but the files stay in the
@@ -19,14 +19,12 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage_bridge_dagster.catalogs.settings.catalogs import Catalogs
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_connection import ClusterConnection, connect
 from lineage_bridge_dagster.confluent.cluster_settings import KafkaConfig
-from lineage_bridge_dagster.embedded.dead_letters import EmulatedDeadLetterTopic, register
-from lineage_bridge_dagster.embedded.kafka.client import KafkaBroker
 from lineage_bridge_dagster.embedded.tableflow_topics import Emulator, Entry
 from lineage_bridge_dagster.spark.iceberg_tables import TableName, exists, location
 from lineage_bridge_dagster.text import plural
@@ -69,7 +67,6 @@ class TableflowService:
         emulator: Emulator,
         catalogs: Catalogs,
         confluent: ConfluentSession,
-        s3: Any,
         report_progress: Callable[..., None] = lambda **_: None,
         *,
         managed_catalog: str = "",
@@ -82,7 +79,6 @@ class TableflowService:
             spark: the session, which has the catalogs.
             catalogs: those of the tables; those in the customers' buckets are in the default one, Glue's.
             confluent: for the clusters and the Schema Registry.
-            s3: a boto3 client that creates the buckets.
             managed_catalog: the catalog of tables in Confluent's own storage; without it they are not
                 written.
             interval: the least time between two commits to a table that has caught up, in seconds.
@@ -94,9 +90,7 @@ class TableflowService:
         self._catalog_of = {False: catalogs.default.name, True: managed_catalog}
         types = {name: each.type for name, each in catalogs.items()}
         self._kinds = CatalogKinds(catalogs.default.name, types)
-        self._confluent = confluent
         self._connect = connect or partial(_connected, confluent)
-        self._s3 = s3
         self._report_progress = report_progress
         self._rotation = Rotation([], self._open, commit_seconds=interval, report_seconds=_REPORT_SECONDS)
         #: The entry of each load's table.
@@ -105,7 +99,6 @@ class TableflowService:
         self._statuses: dict[str, tuple[str, str]] = {}
         self._synced: set[str] = set()
         self._openers: dict[str, OpenLoader] = {}
-        self._buckets: set[str] = set()
 
     @property
     def wait(self) -> float:
@@ -162,22 +155,10 @@ class TableflowService:
 
     def _open(self, load: TopicLoad) -> Loader:
         entry = self._entries[load.dotted]
-        self._ensure_bucket(entry)
         if entry.cluster not in self._openers:
             connection = self._connect(KafkaConfig(environment=entry.environment, cluster=entry.cluster))
-            self._openers[entry.cluster] = loaders(
-                self._spark, connection, self._catalogs, open_queue=self._open_queue, has_origin=False
-            )
+            self._openers[entry.cluster] = loaders(self._spark, connection, self._catalogs, has_origin=False)
         return self._openers[entry.cluster](load)
-
-    def _open_queue(self, connection: ClusterConnection, load: TopicLoad) -> EmulatedDeadLetterTopic:
-        return EmulatedDeadLetterTopic(
-            load.dead_letter_topic,
-            KafkaBroker(connection.bootstrap.servers),
-            partial(register, self._confluent, connection.registry_url),
-            environment=connection.environment_id,
-            cluster=connection.cluster_id,
-        )
 
     def _note(self, entry: Entry, report: LoadReport) -> None:
         """Note what Tableflow says of a table from now on.
@@ -211,17 +192,6 @@ class TableflowService:
         if exists(self._spark, table) and location(self._spark, table) == entry.table_path:
             drop(self._spark, table)
         self._emulator.confirm_drop(entry)
-
-    def _ensure_bucket(self, entry: Entry) -> None:
-        if entry.bucket in self._buckets:
-            return
-        known = {bucket["Name"] for bucket in self._s3.list_buckets()["Buckets"]}
-        if entry.bucket not in known:
-            # S3 rejects us-east-1 as a location constraint.
-            constraint = {"LocationConstraint": entry.bucket_region}
-            options = {"CreateBucketConfiguration": constraint} if entry.bucket_region != "us-east-1" else {}
-            self._s3.create_bucket(Bucket=entry.bucket, **options)
-        self._buckets.add(entry.bucket)
 
 
 def _cluster(entry: Entry) -> str:

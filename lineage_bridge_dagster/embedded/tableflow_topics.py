@@ -27,8 +27,6 @@ class Entry:
     environment: str
     cluster: str
     topic: str
-    bucket: str
-    bucket_region: str
     table_path: str
     database: str
     table: str
@@ -52,8 +50,6 @@ class Entry:
             environment=raw["environment"],
             cluster=raw["cluster"],
             topic=raw["topic"],
-            bucket=raw["bucket"],
-            bucket_region=raw["bucket_region"],
             table_path=raw["table_path"],
             database=raw["cluster"] if managed else raw["glue_database"],
             table=raw["topic"] if managed else raw["glue_table"],

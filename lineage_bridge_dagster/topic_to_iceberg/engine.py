@@ -298,14 +298,12 @@ def loaders(
     connection: ClusterConnection,
     catalogs: Catalogs,
     *,
-    open_queue: Callable[[ClusterConnection, TopicLoad], DeadLetterQueue] = _queue,
     has_origin: bool = True,
 ) -> OpenLoader:
     """Open loaders of a cluster's topics, whose tables are in these catalogs.
 
     Args:
         spark: a session that has the catalogs.
-        open_queue: opens the dead letter queue of a topic whose failures are logged.
         has_origin: whether the tables carry their topic; see `TableLoader`.
     """
     stamps, reader = GlueStamps(catalogs), TopicReader(connection.bootstrap, timeout_seconds=REQUEST_SECONDS)
@@ -324,7 +322,7 @@ def loaders(
             if has_origin
             else None,
             stamp=stamps,
-            queue=open_queue(connection, load) if load.failures == "log" else None,
+            queue=_queue(connection, load) if load.failures == "log" else None,
         )
 
     return open_loader

@@ -152,10 +152,7 @@ class Internal:
         return JSONResponse(body)
 
     def _entry(self, base: str, topic: Document) -> Json:
-        """Describe one table for the materializer.
-
-        `glue_region` is the region of the only Glue catalog; `region` and `bucket_region` are the cluster's.
-        """
+        """Describe one table for the materializer. `glue_region` is the region of the only Glue catalog."""
         cluster = world.cluster(topic["cluster"])
         return {
             "environment": world.ENVIRONMENT_ID,
@@ -168,8 +165,6 @@ class Internal:
             "subject": f"{topic['topic']}-value",
             "bootstrap": self.context.bootstrap[cluster.id],
             "schema_registry_url": base + planes.schema_registry_prefix(),
-            "bucket": topic["bucket"],
-            "bucket_region": cluster.region,
             "storage_kind": topic["storage"]["kind"],
             "table_path": topic["table_path"],
             "table_formats": topic["table_formats"],

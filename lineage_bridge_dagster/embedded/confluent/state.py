@@ -148,7 +148,7 @@ def new_tableflow(
     table_id: str = "",
 ) -> Document:
     """Return a newly enabled Tableflow topic: PENDING, with a table path that the API does not return yet."""
-    bucket = storage.get("bucket_name") or f"confluent-managed-{cluster.region}"
+    bucket = storage.get("bucket_name") or cluster.managed_bucket
     table_id = table_id or str(uuid.uuid4())
     shard = uuid.UUID(table_id).int
     path = "/".join(
@@ -167,7 +167,6 @@ def new_tableflow(
         "cluster": cluster.id,
         "topic": topic,
         "storage": storage,
-        "bucket": bucket,
         "config": config or {},
         "table_formats": table_formats or ["ICEBERG"],
         "suspended": False,

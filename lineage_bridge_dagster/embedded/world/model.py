@@ -33,6 +33,11 @@ class Cluster:
     glue_database: str | None = None
 
     @property
+    def managed_bucket(self) -> str:
+        """Confluent's own storage for the cluster's tables."""
+        return f"confluent-managed-{self.region}"
+
+    @property
     def database(self) -> str:
         """Glue database of the cluster's tables."""
         return self.glue_database or self.id
