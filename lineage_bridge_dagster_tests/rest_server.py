@@ -54,16 +54,17 @@ class RestServer:
 
     Attributes:
         config: The answer of `/v1/config`: `defaults`, `overrides`.
-        tables: By the levels of the namespace and the name: the answer of LoadTable, or a status.
-        namespaces: By a namespace's levels, a status in place of the list of those within it.
+        tables: By the levels of the namespace and the name: the answer of LoadTable, a status, or the text of
+            a 404 that is not the catalog's.
+        namespaces: By a namespace's levels, the same in place of the list of those within it.
         flat: Whether it ignores which namespaces it is asked about.
         answers: By the end of a path, the status, headers and JSON in place of its answer.
         received: The path, `Authorization` and body of each request.
     """
 
     config: Json = field(default_factory=lambda: {"defaults": {}, "overrides": {}})
-    tables: dict[tuple[str, ...], Json | int] = field(default_factory=dict)
-    namespaces: dict[tuple[str, ...], int] = field(default_factory=dict)
+    tables: dict[tuple[str, ...], Json | int | str] = field(default_factory=dict)
+    namespaces: dict[tuple[str, ...], int | str] = field(default_factory=dict)
     flat: bool = False
     answers: dict[str, tuple[int, dict[str, str], Json]] = field(default_factory=dict)
     received: list[str] = field(default_factory=list)
@@ -87,6 +88,8 @@ class RestServer:
             found = [{"namespace": list(name[:-1]), "name": name[-1]} for name in named]
             return 200, {"identifiers": found}
         table = self.tables.get((*namespace, *parts[3]), 404)
+        if isinstance(table, str):
+            return 404, table
         if isinstance(table, int):
             error = {"message": f"refused by the server: {table}", "type": "Refused", "code": table}
             return table, {"error": error}
@@ -99,7 +102,10 @@ class RestServer:
         return 200, table
 
     def _within(self, parent: tuple[str, ...]) -> tuple[int, Json]:
-        if status := self.namespaces.get(parent):
+        status = self.namespaces.get(parent)
+        if isinstance(status, str):
+            return 404, status
+        if status:
             error = {"message": f"refused by the server: {status}", "type": "Refused", "code": status}
             return status, {"error": error}
         depth = 0 if self.flat else len(parent)

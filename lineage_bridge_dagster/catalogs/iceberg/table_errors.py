@@ -23,6 +23,7 @@ from lineage_bridge_dagster.catalogs.errors import (
 )
 from lineage_bridge_dagster.catalogs.settings.tableflow_catalog import KEY_VARIABLES
 from lineage_bridge_dagster.errors import is_interruption
+from lineage_bridge_dagster.json_text import json_of
 
 #: What a message has in it, and what to do then. The messages are AWS's for SigV4, and those of OAuth2 (RFC
 #: 6749, RFC 6750) for tokens.
@@ -141,6 +142,9 @@ def _class_of(error: BaseException) -> type[CallError]:
 
     response = getattr(error.__cause__, "response", None)
     status = getattr(response, "status_code", 0)
+    if status == 404 and json_of(getattr(response, "content", b""), dict) is None:
+        # A proxy's page: the catalog itself answers in JSON.
+        return AmbiguousError
     # AWS's services may throttle with 400, and name the error in this header.
     code = getattr(response, "headers", {}).get("x-amzn-ErrorType", "")
     if isinstance(error, iceberg.NoSuchTableError | iceberg.NoSuchNamespaceError) or status == 404:

@@ -128,7 +128,7 @@ def opened(catalog: RestCatalog, settings: PushSettings, **options: Any) -> Rest
 
 
 def answer(status: int, error_type: str = "") -> Callable[[], requests.Response]:
-    """An answer without a body, such as a gateway's.
+    """An answer without a body, such as a gateway's; a 404 is the catalog's own.
 
     Args:
         error_type: AWS's name for the error, in its header.
@@ -139,7 +139,7 @@ def answer(status: int, error_type: str = "") -> Callable[[], requests.Response]
         made.status_code = status
         made.url = "http://catalog.example.com/iceberg"
         made.headers["x-amzn-ErrorType"] = error_type
-        made._content = b""
+        made._content = b"{}" if status == 404 else b""
         return made
 
     return make

@@ -53,6 +53,7 @@ ANSWERS: list[tuple[Any, str, bool]] = [
     (429, "429", False),
     (500, "500", False),
     (503, "503", False),
+    ("a page of a proxy", "404", False),
     ({"not": "metadata"}, "not", False),
 ]
 
@@ -196,8 +197,8 @@ def test_a_catalog_without_levels_is_listed_once(server: RestServer, refusal: in
     assert (found.names, found.errors) == ([("shop",)], [])
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
-def test_what_could_not_be_asked_is_not_nothing(server: RestServer, status: int) -> None:
+@pytest.mark.parametrize("status", [401, 403, 429, 500, 503, "a page of a proxy"])
+def test_what_could_not_be_asked_is_not_nothing(server: RestServer, status: int | str) -> None:
     server.namespaces["shop",] = status
     found = list_namespaces(open_catalog(server.catalogs(), "lake"))
     assert (found.names, len(found.errors)) == ([("shop",)], 1)
