@@ -25,10 +25,10 @@ _CONSOLES = {
 
 def glue_table_url(region: str, database: str, table: str, *, catalog_id: str | None = None) -> str:
     """The table's page in the Glue console."""
-    query = f"database={quote(database, safe='')}"
+    query = f"database={_quoted(database)}"
     if catalog_id:
-        query += f"&catalogId={quote(catalog_id, safe='')}"
-    place = f"#/v2/data-catalog/tables/view/{quote(table, safe='')}?{query}"
+        query += f"&catalogId={_quoted(catalog_id)}"
+    place = f"#/v2/data-catalog/tables/view/{_quoted(table)}?{query}"
     return f"https://{_host(region)}/glue/home?region={region}{place}"
 
 
@@ -67,3 +67,8 @@ def _literal(text: str) -> str:
 
 def _host(region: str) -> str:
     return f"{region}.{_CONSOLES[partition_of(region)]}"
+
+
+def _quoted(name: str) -> str:
+    # An answer of Glue may have half of a character in it.
+    return quote(name, safe="", errors="replace")

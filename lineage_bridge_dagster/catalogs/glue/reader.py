@@ -157,7 +157,10 @@ class GlueReader:
         raw = response.get("Table")
         if not isinstance(raw, Mapping):
             raise malformed_response(f"GetTable on {database}.{name} returned no table")
-        return _table(raw, database, response)
+        found = _table(raw, database, response)
+        if found.name.lower() != name.lower():
+            raise malformed_response(f"GetTable on {database}.{name} returned {found.name}")
+        return found
 
     def _pages(
         self, operation: str, where: str, member: str, request: Mapping[str, Any], token: str | None = None
@@ -169,6 +172,8 @@ class GlueReader:
             if not isinstance(response.get(member), list):
                 raise malformed_response(f"{operation} on {where} returned no {member}")
             token = response.get("NextToken")
+            if token and not isinstance(token, str):
+                raise malformed_response(f"{operation} on {where} returned a page token that is no text")
             if token and token in used_tokens:
                 raise malformed_response(f"{operation} on {where} returned the same page token twice")
             if len(used_tokens) > MAX_PAGES:
@@ -244,4 +249,4 @@ def _table(raw: object, database: str, response: Mapping[str, Any]) -> GlueTable
     if not isinstance(raw, Mapping):
         raise malformed_response(f"a table of {database} is not an object")
     unknown = response.get(UNKNOWN_FIELDS) or {}
-    return GlueTable.from_raw(raw, database, unknown.get(raw.get("Name"), ()))
+    return GlueTable.from_raw(raw, database, unknown.get(str(raw.get("Name")), ()))

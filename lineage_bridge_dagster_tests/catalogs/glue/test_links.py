@@ -31,6 +31,7 @@ from lineage_bridge_dagster.spark.settings import SparkConfig
 )
 def test_each_partition_has_its_own_console(region: str, partition: str, host: str) -> None:
     assert partition_of(region) == partition
+    assert glue_table_url(region, "lkc-1", "\ud800").endswith("/view/%3F?database=lkc-1")
     assert glue_table_url(region, "lkc-1", "orders.v1", catalog_id="1") == (
         f"https://{host}/glue/home?region={region}"
         "#/v2/data-catalog/tables/view/orders.v1?database=lkc-1&catalogId=1"

@@ -46,6 +46,8 @@ def test_all_pages_are_read(aws: StrictAws, client: GlueClient, catalog: Catalog
         b'{"TableList": "none"}',
         b'{"TableList": [{}]}',
         b'{"TableList": [null]}',
+        b'{"TableList": [{"Name": []}]}',
+        b'{"TableList": [], "NextToken": ["a"]}',
     ],
 )
 def test_malformed_response_is_not_an_empty_list(client: GlueClient, catalog: Catalog, body: bytes) -> None:
@@ -58,6 +60,17 @@ def test_malformed_response_is_not_an_empty_list(client: GlueClient, catalog: Ca
     report = report_of(enriched(client, tableflow_node("orders")))
     assert report.status is Status.FAILED
     assert "malformed" in report.reason.lower()
+
+
+def test_another_table_than_was_asked_for_is_not_taken(client: GlueClient, catalog: Catalog) -> None:
+    catalog.create("orders")
+
+    def replace_body(response_dict: dict[str, Any], **_: Any) -> None:
+        response_dict["body"] = b'{"Table": {"Name": "customers"}}'
+
+    client.meta.events.register_first("before-parse.glue.GetTable", replace_body)
+    with pytest.raises(AmbiguousError, match="returned customers"):
+        GlueReader(client).table(CLUSTER, "orders")
 
 
 def test_repeated_page_token_is_an_error(client: GlueClient, catalog: Catalog) -> None:
