@@ -111,8 +111,8 @@ class Run:
 
     def add(self, partition: int, record: Record) -> None:
         number, cents, newer, twice = record
-        # Longer than a key that is compared as it is.
-        code = "k" * (300 if number == 3 else 3) + str(number)
+        # Longer than a key that is compared as it is, and alike but for the end.
+        code = "k" * (300 if number > 1 else 3) + str(number)
         deletes = cents == -1
         self.count += 1
         newer = newer or self.mode == "debezium"

@@ -50,11 +50,16 @@ def crash() -> None:
     raise Crash
 
 
-@pytest.fixture(params=["append", "upsert"])
+@pytest.fixture
 def loaded(spark: SparkSession, database: str, request: pytest.FixtureRequest) -> Loaded:
-    return Loaded(spark, database, mode=request.param)
+    """Rows that replace others, unless a test asks for more: all modes stage and publish alike."""
+    return Loaded(spark, database, mode=getattr(request, "param", "upsert"))
 
 
+in_both_modes = pytest.mark.parametrize("loaded", ["append", "upsert"], indirect=True)
+
+
+@in_both_modes
 def test_staged_batch_of_a_crash_is_published_by_the_next_run(
     loaded: Loaded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +89,7 @@ def test_staged_batch_is_discarded_if_the_table_was_compacted(
     assert table.refs()[STAGED].snapshotId() == table.refs()["main"].snapshotId()
 
 
+@in_both_modes
 def test_compaction_between_has_the_batch_done_again(loaded: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = loaded.writer()
     writer.advance()

@@ -175,15 +175,6 @@ class TestTables:
         assert lean.count() == 2
         assert not [name for name in lean.columns if "raw" in name]
 
-    def test_new_field_becomes_a_new_column(self, spark: SparkSession, database: str) -> None:
-        topic, config = InMemoryTopic(), table_config(database)
-        topic.add(0, order_v1(1))
-        topic_table(spark, topic, config, VALUES).advance()
-        topic.add(0, order_v1(2), order_v2(3))
-        topic_table(spark, topic, config, TopicSchemas(value=ORDERS)).advance()
-        rows = spark.table(config.name.sql).select("id", "item", "cents").orderBy("id").collect()
-        assert [tuple(row) for row in rows] == [(1, "item 1", None), (2, "item 2", None), (3, None, 5)]
-
     def test_topic_without_schemas_has_bytes_as_keys_and_values(
         self, spark: SparkSession, database: str
     ) -> None:
@@ -275,12 +266,6 @@ class TestTables:
                 topic_table(spark, topic, config, VALUES, dead_letter_queue=queue).advance()
         assert topic_table(spark, topic, config, VALUES, dead_letter_queue=queue).advance().rows == 1
         assert [letter.offset for letter in queue.letters] == [0, 0]
-
-    def test_corrupt_record_suspends_the_table(self, spark: SparkSession, database: str) -> None:
-        topic = InMemoryTopic()
-        topic.add(0, order_v1(1)[:5] + b"\x02\xff\xff")
-        with pytest.raises(SuspendedError, match="its bytes do not match the Avro schema of id 7"):
-            topic_table(spark, topic, table_config(database), VALUES).advance()
 
     def test_table_left_at_another_location_is_replaced(self, spark: SparkSession, database: str) -> None:
         topic, old = InMemoryTopic(), table_config(database)

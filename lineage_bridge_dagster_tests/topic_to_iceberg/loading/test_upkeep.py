@@ -50,11 +50,7 @@ def files(loaded: Loaded) -> int:
     return loaded.spark.table(f"{loaded.config.name.sql}.files").count()
 
 
-@pytest.mark.parametrize("mode", ["append", "upsert"])
-def test_small_files_become_few_and_a_second_upkeep_changes_nothing(
-    spark: SparkSession, database: str, mode: str
-) -> None:
-    loaded = Loaded(spark, database, mode=mode)
+def test_small_files_become_few_and_a_second_upkeep_changes_nothing(loaded: Loaded) -> None:
     load(loaded, 5)
     before = files(loaded)
     done = kept(loaded, KEEP_FILES)
