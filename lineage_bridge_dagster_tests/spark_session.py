@@ -38,6 +38,9 @@ SMALL_SPARK = {
     ),
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
+    # As where topics are loaded: PySpark would look for IPython, and call the JVM four times, for each
+    # operation on a column.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.log.level": "ERROR",
     # A session of a user has settings such as this; `test_command_line.py` looks for the value.
     "spark.hadoop.fs.s3a.secret.key": COMMAND_LINE_SECRET,
