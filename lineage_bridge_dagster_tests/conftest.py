@@ -15,12 +15,13 @@ import httpx._transports.default
 import pytest
 from alembic.script import ScriptDirectory
 from botocore import hooks
+from dagster import Definitions
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
-from dagster.components.core import snapshot
+from dagster.components.core import load_defs
 from hypothesis import settings
-from sqlalchemy import Engine, Pool, create_engine
+from sqlalchemy import Engine, Pool, QueuePool, create_engine
 
 from lineage_bridge_dagster.jars import class_archive
 
@@ -46,8 +47,12 @@ hooks.EventAliaser._alias_event_name = staticmethod(  # type: ignore[method-assi
 hooks.accepts_kwargs = lru_cache(4096)(hooks.accepts_kwargs)
 # Each client would load the system's certificates again.
 httpx._transports.default.create_ssl_context = cache(httpx._transports.default.create_ssl_context)
-# Each load of a code location would build the schemas of all installed components again.
-snapshot.get_package_entry_snap = cache(snapshot.get_package_entry_snap)
+# Each load of a code location would build and write the schemas of all installed components again.
+_new_library = load_defs.get_library_json_enriched_defs
+_metadata_of_library = cache(lambda: _new_library(None).metadata)
+load_defs.get_library_json_enriched_defs = lambda tree: Definitions(
+    metadata=_metadata_of_library(), component_tree=tree
+)
 
 # Each storage of a Dagster instance, of which most tests make three, would load all migrations again.
 _new_scripts = ScriptDirectory.from_config
@@ -64,16 +69,21 @@ def _one_for_all(config: Any) -> ScriptDirectory:
 ScriptDirectory.from_config = _one_for_all  # type: ignore[method-assign,assignment]
 
 
-# Each connection to a SQLite file of Dagster would have its own engine, and compile its statements again.
+# Each use of a SQLite file of Dagster would have its own engine, which compiles its statements again, and its
+# own connection: a third of the time of tests with runs.
 @lru_cache(64)
-def _engine(url: str, poolclass: type[Pool] | None, arguments: tuple[tuple[str, Any], ...]) -> Engine:
-    return create_engine(url, poolclass=poolclass, connect_args=dict(arguments))
+def _engine(url: str, arguments: tuple[tuple[str, Any], ...]) -> Engine:
+    engine = create_engine(
+        url, poolclass=QueuePool, pool_size=1, max_overflow=-1, connect_args=dict(arguments)
+    )
+    engine.dispose = lambda close=True: None  # type: ignore[method-assign]
+    return engine
 
 
 def _known_engine(
     url: str, *, poolclass: type[Pool] | None = None, connect_args: Mapping[str, Any] | None = None
 ) -> Engine:
-    return _engine(url, poolclass, tuple((connect_args or {}).items()))
+    return _engine(url, tuple((connect_args or {}).items()))
 
 
 for _storage in (sqlite_event_log, sqlite_run_storage, sqlite_schedule_storage):
