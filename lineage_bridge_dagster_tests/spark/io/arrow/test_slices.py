@@ -37,7 +37,7 @@ from lineage_bridge_dagster_tests.spark.io.runs import failure_of, metadata_of, 
 from lineage_bridge_dagster_tests.spark_session import BUCKET, CREDENTIALS, REGION
 
 DAYS = DailyPartitionsDefinition("2026-01-01", end_date="2026-02-01")
-COUNTRIES = StaticPartitionsDefinition([f"c{n}" for n in range(10)])
+COUNTRIES = StaticPartitionsDefinition([f"c{n}" for n in range(6)])
 
 
 def test_partitions_replace_and_read_their_own_slice(manager: IcebergIOManager) -> None:
@@ -127,24 +127,24 @@ def glue(aws: StrictAws) -> Catalogs:
 
 # With the others of this Glue: tests that mock AWS within the process empty it.
 @pytest.mark.xdist_group("spark")
-def test_ten_writers_of_ten_partitions_of_a_glue_table_all_succeed(
+def test_six_writers_of_six_partitions_of_a_glue_table_all_succeed(
     spark_aws: StrictAws, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    check_ten_writers(glue(spark_aws), database, WriteOptions(**SLICE))
+    check_six_writers(glue(spark_aws), database, WriteOptions(**SLICE))
 
 
-def test_ten_writers_of_slices_that_share_a_file_all_succeed(catalogs: CatalogsResource) -> None:
+def test_six_writers_of_slices_that_share_a_file_all_succeed(catalogs: CatalogsResource) -> None:
     """The first commit is one file with rows of all slices, which each writer rewrites."""
-    check_ten_writers(catalogs.all_catalogs, "sales", WriteOptions(**SLICE, partition_by=("n",)))
+    check_six_writers(catalogs.all_catalogs, "sales", WriteOptions(**SLICE, partition_by=("n",)))
 
 
 SLICE: dict[str, Any] = {"write_mode": "overwrite_slice", "partition_expr": "country", "preview_rows": 0}
 
 
-def check_ten_writers(catalogs: Catalogs, database: str, options: WriteOptions) -> None:
-    """Write ten slices at once, and see that the table has them all, each of one commit."""
+def check_six_writers(catalogs: Catalogs, database: str, options: WriteOptions) -> None:
+    """Write six slices at once, and see that the table has them all, each of one commit."""
     table = TableName(catalogs.default.name, database, "sales")
     # The tables of a SQL catalog itself are made when it is first opened.
     open_catalog(catalogs, table.catalog)
