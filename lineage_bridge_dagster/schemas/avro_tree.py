@@ -109,10 +109,11 @@ class AvroNode:
 
     @property
     def entry(self) -> tuple[AvroNode, AvroNode] | None:
-        """Key and value, if it is the array that Connect's `AvroData` makes of a map without text keys."""
+        """Key and value, if it is the array that Connect or Flink makes of a map without text keys."""
         if self.kind != "array" or (record := self.inner[0].resolved).kind != "record":
             return None
-        if record.name != _MAP_ENTRY and record.schema.get("connect.internal.type") != "MapEntry":
+        mark = self.schema.get("logicalType") or record.schema.get("connect.internal.type")
+        if record.name != _MAP_ENTRY and mark not in ("map", "MapEntry"):
             return None
         fields = {each.name: each.type for each in record.fields}
         return (fields["key"], fields["value"]) if fields.keys() == {"key", "value"} else None

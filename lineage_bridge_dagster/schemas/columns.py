@@ -127,7 +127,8 @@ def own_type(
         node = json_node(schema)
         return (promoted_node(json_node(reader), node) if reader else node).type()
     if schema.type == PROTOBUF:
-        return message_reader(compiled(schema), message, compiled(reader) if reader else b"").type
+        later = compiled(reader) if reader else b""
+        return message_reader(compiled(schema), message, later, first_format=schema.first_format).type
     raise SchemaError(
         f"{schema.type} is not a known type of schema; use {AVRO}, {JSON} or {PROTOBUF}.",
         hint="Register a schema of one of these types.",

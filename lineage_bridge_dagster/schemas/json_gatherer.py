@@ -7,7 +7,7 @@ is limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,9 +55,9 @@ class Gatherer:
         self._documents = documents
         self._on_error = on_error
         self._steps = 0
-        self._gathered: dict[tuple[tuple[int, str], ...], Value] = {}
-        self._choices: dict[tuple[int, str], Choice] = {}
-        self._opening: list[tuple[int, str]] = []
+        self._gathered: dict[tuple[Any, ...], Value] = {}
+        self._choices: dict[tuple[Any, ...], Choice] = {}
+        self._opening: list[tuple[Any, ...]] = []
         self._values: dict[tuple[Any, ...], Value] = {}
         self._open: dict[tuple[Any, ...], Choice] = {}
         self._members: dict[tuple[int, str], Mapping[str, Member]] = {}
@@ -65,7 +65,7 @@ class Gatherer:
 
     def root(self) -> Value:
         """What holds of the schema's own values."""
-        return self._of([(self._documents.root, "")], "", {"#": "#"})
+        return self._of([(self._documents.root, "")], "", "#")
 
     def spend(self, path: str) -> None:
         """Count a step.
@@ -89,16 +89,15 @@ class Gatherer:
         """The value of which all of these hold, and the choices too."""
         parts = unique(part for each in (value, *others) for part in each.parts)
         found = dict.fromkeys(choice for each in (value, *others) for choice in each.choices)
-        targets = {name: how for each in (value, *others) for name, how in each.targets.items()}
+        reference = next((each.reference for each in (value, *others) if each.reference), "")
         # Many parts are combined with many alternatives in turn.
         self._steps += len(parts)
-        return self._value(parts, (*found, *choices), targets)
+        return self._value(parts, (*found, *choices), reference)
 
     def narrowed(self, value: Value, choice: Choice | None, alternative: Value) -> Value:
         """The value of which an alternative holds, of one of its choices or of its types."""
         rest = tuple(each for each in value.choices if each is not choice)
-        # What the value itself refers to encloses the alternatives.
-        return self.combined(replace(value, choices=rest, targets={}), alternative)
+        return self.combined(replace(value, choices=rest), alternative)
 
     def members(self, value: Value, word: str, path: str) -> Mapping[str, Member]:
         """What holds of the properties of an object, or of the elements of an array.
@@ -165,16 +164,20 @@ class Gatherer:
         if self._on_error is None:
             raise error
         self._on_error(error)
-        return self._value((_UNKNOWN,), (), {})
+        return self._value((_UNKNOWN,), ())
 
-    def _of(self, schemas: list[Part], path: str, named: Mapping[str, str] | None = None) -> Value:
-        """What several schemas that all apply say of a value."""
-        key = tuple((id(schema), base) for schema, base in schemas)
+    def _of(self, schemas: list[Part], path: str, reference: str = "", *, conditional: bool = False) -> Value:
+        """What several schemas that all apply say of a value.
+
+        Args:
+            conditional: whether they apply to some values alone, of which other schemas say more.
+        """
+        key = (conditional, *((id(schema), base) for schema, base in schemas))
         if (known := self._gathered.get(key)) is not None:
             return known
         parts: list[Part] = []
         choices: dict[Choice, None] = {}
-        targets = dict(named or {})
+        conditions: list[Part] = []
         seen = set()
         pending: list[tuple[Any, str, str, bool]] = [(*each, "", False) for each in reversed(schemas)]
         while pending:
@@ -185,6 +188,7 @@ class Gatherer:
                     parts.append((schema, base))
                 choices.update((self._choice(schema[word], base, via, path), None)
                                for word in ("oneOf", "anyOf") if schema.get(word))  # fmt: skip
+                conditions += ((each, base) for each in _conditional(schema))
                 continue
             if not schema or schema is True or (id(schema), base) in seen:
                 continue
@@ -193,38 +197,43 @@ class Gatherer:
             seen.add((id(schema), base))
             base = self._documents.base(schema, base)
             following: list[tuple[Any, str, str, bool]] = []
-            if (reference := schema.get("$ref")) is not None:
+            if (target := schema.get("$ref")) is not None:
+                reference = reference or str(target)
                 try:
-                    found, where, target = self._documents.resolved(str(reference), path, base)
+                    found, where, _ = self._documents.resolved(str(target), path, base)
                 except SchemaError as error:
                     parts += self._failed(error).parts
                 else:
-                    targets[target] = str(reference)
-                    following.append((found, where, str(reference), False))
-            if reference is None or self._documents.applies_siblings(base):
+                    following.append((found, where, str(target), False))
+            if target is None or self._documents.applies_siblings(base):
                 following.append((schema, base, via, True))
                 following += [(each, base, via, False) for each in schema.get("allOf") or ()]
             pending.extend(reversed(following))
-        self._gathered[key] = result = self._value(unique(parts), tuple(choices), targets)
+        # What holds of some values alone tells nothing of the others.
+        if conditions and (conditional or any(schema.keys() & {"type", "properties"} for schema, _ in parts)):
+            choices[self._choice(conditions, "", "if", path, is_open=True)] = None
+        self._gathered[key] = result = self._value(unique(parts), tuple(choices), reference)
         return result
 
-    def _choice(self, alternatives: Any, base: str, via: str, path: str) -> Choice:
-        key = (id(alternatives), base)
-        if (known := self._choices.get(key)) is not None:
-            return known
+    def _choice(self, alternatives: Any, base: str, via: str, path: str, *, is_open: bool = False) -> Choice:
         if not isinstance(alternatives, list):
             raise SchemaError.at(path, "has a oneOf or anyOf that is not a list", HINT)
+        several = alternatives if is_open else [(each, base) for each in alternatives]
+        key = (is_open, *((id(each), base) for each, base in several))
+        if (known := self._choices.get(key)) is not None:
+            return known
         if key in self._opening:
             raise types.recursive(path, via)
         types.check_depth(self._opening, path)
         self._opening.append(key)
         try:
             found = tuple(
-                Alternative(*_named(each), self._of([(each, base)], path), each) for each in alternatives
+                Alternative(*_named(each), self._of([(each, base)], path, conditional=is_open), each)
+                for each, base in several
             )
         finally:
             self._opening.pop()
-        self._choices[key] = result = Choice(found)
+        self._choices[key] = result = Choice(found, is_open)
         return result
 
     def _any_of(self, values: tuple[Value, ...], is_open: bool) -> Choice:
@@ -232,9 +241,9 @@ class Gatherer:
         choice = Choice(tuple(Alternative("", "", each) for each in values), is_open)
         return self._open.setdefault(key, choice)
 
-    def _value(self, parts: tuple[Part, ...], choices: tuple[Choice, ...], targets: dict[str, str]) -> Value:
+    def _value(self, parts: tuple[Part, ...], choices: tuple[Choice, ...], reference: str = "") -> Value:
         key = (tuple((id(schema), base) for schema, base in parts), *map(id, choices))
-        return self._values.setdefault(key, Value(parts, choices, targets))
+        return self._values.setdefault(key, Value(parts, choices, reference))
 
 
 def described(schema: Any) -> str:
@@ -250,3 +259,11 @@ def described(schema: Any) -> str:
 
 def _named(schema: Any) -> tuple[str, str]:
     return (str(schema.get("title") or ""), described(schema)) if isinstance(schema, dict) else ("", "")
+
+
+def _conditional(schema: Mapping[str, Any]) -> Iterator[Any]:
+    """What applies to some values alone."""
+    if "if" in schema:
+        yield from (schema[word] for word in ("then", "else") if word in schema)
+    for word in ("dependentSchemas", "dependencies"):
+        yield from (each for each in (schema.get(word) or {}).values() if isinstance(each, dict))

@@ -3,7 +3,8 @@
 Sources: the drafts for `type` and for the keywords of a schema, all of which apply; Confluent's page on data
 types for Flink, whose tables Tableflow shares, and Connect's JSON Schema converter for `connect.type`, the
 titles `org.apache.kafka.connect.data.*`, maps, and the properties of alternatives beside those of the object
-itself, which are columns next to them. Flink names other alternatives by their positions, as Confluent's page
+itself, which are columns next to them; those of `then`, `else` and dependent schemas are too, or their values
+would be lost. Flink names other alternatives by their positions, as Confluent's page
 "Handle multiple event types" shows. An integer is a long and a number a double unless `connect.type` is
 narrower; keywords that only constrain, such as `format`, `required`, `const` beside a type, `not` and `if`,
 change nothing; an object without properties is a map if it says what its values are, else the JSON text.
@@ -89,8 +90,8 @@ class _NodeReader:
         self._on_error = on_error
         self._titled = titled
         self._nodes: dict[Value, JsonNode] = {}
-        #: The targets of references, by level; a target that is among them contains itself.
-        self._enclosing: list[Mapping[str, str]] = []
+        #: By level; a value that is among them contains itself.
+        self._enclosing: list[Value] = []
 
     def root(self) -> JsonNode:
         return self._node(self._gatherer.root(), "")
@@ -109,12 +110,11 @@ class _NodeReader:
 
     def _node(self, value: Value, path: str) -> JsonNode:
         if (known := self._nodes.get(value)) is None:
-            for target, reference in value.targets.items():
-                if any(target in level for level in self._enclosing):
-                    raise types.recursive(path, reference)
+            if value in self._enclosing:
+                raise types.recursive(path, value.reference)
             self._gatherer.spend(path)
             types.check_depth(self._enclosing, path)
-            self._enclosing.append(value.targets)
+            self._enclosing.append(value)
             try:
                 known = self._read(value, path)
             finally:
@@ -138,7 +138,7 @@ class _NodeReader:
         elif kinds == ("array",):
             node = self._array(value, choice, path)
         elif len(kinds) == 1 and (choice is None or any(value.said("connect.type"))):
-            node = _scalar(value, kinds[0], path)
+            node = _scalar(value, kinds[0], path, titled=self._titled)
         else:
             return self._union(value, choice, kinds, path)
         return replace(node, nullable=True) if value.is_nullable else node
@@ -234,14 +234,15 @@ def _types_of_parts(value: Value) -> Types | None:
     return Value(value.parts).types
 
 
-def _scalar(value: Value, kind: str, path: str) -> JsonNode:
+def _scalar(value: Value, kind: str, path: str, *, titled: bool) -> JsonNode:
     connect = next(value.said("connect.type"), None)
     titles = (str(each) for each in value.said("title"))
     title = next((each.removeprefix(CONNECT) for each in titles if each.startswith(CONNECT)), "")
     if title == "Decimal" and connect in (None, "bytes"):
         return _decimal(next(value.said("connect.parameters"), {}), kind, path)
     if kind in ("integer", "number"):
-        local = "timestamp" in value.said("flink.type")
+        if (local := "timestamp" in value.said("flink.type")) and not titled and not title:
+            title = "Timestamp"
         temporal = {
             "Date": JsonKind.DATE,
             "Time": JsonKind.TIME,

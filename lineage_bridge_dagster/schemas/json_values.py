@@ -8,7 +8,7 @@ that only constrains, such as `{"required": ["a"]}` or `{"minimum": 1}`, sets no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -85,12 +85,12 @@ class Value:
     Attributes:
         parts: schemas that all apply, without those that only constrain.
         choices: of each of them one alternative applies.
-        targets: full name of a schema that is referred to -> how it is referred to.
+        reference: how a schema refers to it, if one does.
     """
 
     parts: tuple[Part, ...] = ()
     choices: tuple[Choice, ...] = ()
-    targets: Mapping[str, str] = field(default_factory=dict)
+    reference: str = ""
 
     @cached_property
     def types(self) -> Types | None:

@@ -3,15 +3,17 @@
 The table is of the schema's first message, or of the one that is named. Sources: Confluent's page on data
 types for Flink and Connect's Protobuf converter for messages, wrappers (optional values), `google.type.Date`,
 `confluent.type.Decimal` with `precision` and `scale` in the parameters of its field or map, and a `oneof` as
-a row of nullable alternatives, named after it. An unsigned 32-bit number is a long, and so is one of 64 bits,
-and an error beyond it. An enum is the name of its value; a value without a name is its number. A message
-without fields is a boolean that is true where it is set, as no file has a row without columns.
-`google.protobuf.Struct` and `Value` are JSON text.
+a row of nullable alternatives, named after it. As in both, repeated messages that have a `key` and a `value`
+and whose name ends with `Entry` are a map; as Flink marks them in a field's parameters, a message that only
+wraps what may be null is what it wraps, and a timestamp may be a local one. An unsigned 32-bit number is a
+long, and so is one of 64 bits, and an error beyond it. An enum is the name of its value; a value without a
+name is its number. A message without fields is a boolean that is true where it is set, as no file has a row
+without columns. `google.protobuf.Struct` and `Value` are JSON text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from copy import copy
 from functools import lru_cache
 from typing import Any
@@ -24,10 +26,13 @@ from pyiceberg.types import (
     BooleanType,
     IcebergType,
     NestedField,
+    StructType,
+    TimestampType,
 )
 
 from lineage_bridge_dagster.schemas import types
 from lineage_bridge_dagster.schemas.errors import SchemaError
+from lineage_bridge_dagster.schemas.protobuf_files import comments
 from lineage_bridge_dagster.schemas.protobuf_values import (
     MESSAGES,
     SCALARS,
@@ -40,34 +45,6 @@ from lineage_bridge_dagster.schemas.protobuf_values import (
     text_column,
 )
 from lineage_bridge_dagster.schemas.types import joined
-
-
-def comments(files: FileDescriptorSet) -> Iterator[tuple[str, str]]:
-    """The full name of each field and oneof that has a comment, and the comment."""
-    for file in files.file:
-        found = {
-            tuple(each.path): (each.leading_comments or each.trailing_comments)
-            for each in file.source_code_info.location
-        }
-        for number, message in enumerate(file.message_type):
-            prefix = f"{file.package}.{message.name}" if file.package else message.name
-            yield from _commented(message, prefix, (4, number), found)
-
-
-def _commented(
-    message: descriptor_pb2.DescriptorProto,
-    name: str,
-    path: tuple[int, ...],
-    found: dict[tuple[int, ...], str],
-) -> Iterator[tuple[str, str]]:
-    for number, field in enumerate(message.field):
-        if comment := found.get((*path, 2, number)):
-            yield f"{name}.{field.name}", comment
-    for number, union in enumerate(message.oneof_decl):
-        if comment := found.get((*path, 8, number)):
-            yield f"{name}.{union.name}", comment
-    for number, inner in enumerate(message.nested_type):
-        yield from _commented(inner, f"{name}.{inner.name}", (*path, 3, number), found)
 
 
 def message_indexes(body: bytes) -> tuple[list[int], int]:
@@ -108,12 +85,20 @@ class MessageReader:
         message: the message's full name; empty for the schema's first one.
         later: the message of a later version, whose types the fields get where Protobuf reads the one as the
             other; None for those of the schema.
+        first_format: as of `RegisteredSchema`.
 
     Raises:
         SchemaError: the schema has no such message, or a field cannot be a column.
     """
 
-    def __init__(self, files: bytes, message: str = "", later: MessageReader | None = None) -> None:
+    def __init__(
+        self,
+        files: bytes,
+        message: str = "",
+        later: MessageReader | None = None,
+        *,
+        first_format: bool = False,
+    ) -> None:
         found = FileDescriptorSet.FromString(files)
         self._pool = DescriptorPool()
         for file in found.file:
@@ -124,6 +109,7 @@ class MessageReader:
         self._descriptor, self._indexes = self._find(message)
         self._enclosing: list[str] = []
         self._later = later
+        self._first_format = first_format
         self._size = 0
         self._column = self._message(self._descriptor, "", later and later._descriptor)
         # After the depth was checked: each level of messages takes stack here.
@@ -253,20 +239,8 @@ class MessageReader:
             message: the message of the later version that also has the field.
         """
         later = message and message.fields_by_name.get(field.name)
-        entry = field.message_type
-        if entry is not None and entry.GetOptions().map_entry:
-            of = later.message_type if later and later.message_type else entry
-            of = of if of.GetOptions().map_entry else entry
-            key = self._single(entry.fields_by_name["key"], joined(path, "key"))
-            # The options of a map are those of its values.
-            value = self._single(
-                entry.fields_by_name["value"], joined(path, "value"), of.fields_by_name["value"], field
-            )
-            convert_key, convert_value = key.convert, value.convert
-            kind = types.mapping(value.type, key=key.type, value_required=True)
-            return ProtobufColumn(
-                kind, lambda found: [(convert_key(k), convert_value(v)) for k, v in found.items()]
-            )
+        if self._is_map(field):
+            return self._map(field, path, later)
         if not field.is_repeated:
             column = self._single(field, path, later)
             if later is None or not later.is_repeated or later.type != field.type:
@@ -280,6 +254,39 @@ class MessageReader:
         return ProtobufColumn(
             types.listing(element.type, element_required=True),
             lambda found: [convert(each) for each in found],
+        )
+
+    def _is_map(self, field: FieldDescriptor) -> bool:
+        entry = field.message_type
+        if entry is None or entry.GetOptions().map_entry:
+            return entry is not None
+        names = [each.name for each in entry.fields]
+        is_entry = field.is_repeated and entry.name.endswith("Entry") and sorted(names) == ["key", "value"]
+        key = entry.fields_by_name.get("key")
+        return is_entry and not self._first_format and not key.is_repeated and key.message_type is None
+
+    def _map(self, field: FieldDescriptor, path: str, later: FieldDescriptor | None) -> ProtobufColumn:
+        entry = field.message_type
+        of = later.message_type if later is not None and self._is_map(later) else entry
+        key_field, value_field = entry.fields_by_name["key"], entry.fields_by_name["value"]
+        key = self._single(key_field, joined(path, "key"))
+        if not entry.GetOptions().map_entry:
+            value = self._field(value_field, joined(path, "value"), of)
+            get_key, get_value = _getter(key_field, key.convert), _getter(value_field, value.convert)
+
+            def entries(found: Any) -> list[Any]:
+                pairs = {get_key(each): get_value(each) for each in found}
+                if None in pairs:
+                    raise ValueError(f"its field {path} has an entry without a key")
+                return list(pairs.items())
+
+            return ProtobufColumn(types.mapping(value.type, key=key.type), entries)
+        # The options of a map are those of its values.
+        value = self._single(value_field, joined(path, "value"), of.fields_by_name["value"], field)
+        convert_key, convert_value = key.convert, value.convert
+        kind = types.mapping(value.type, key=key.type, value_required=True)
+        return ProtobufColumn(
+            kind, lambda found: [(convert_key(k), convert_value(v)) for k, v in found.items()]
         )
 
     def _single(
@@ -305,13 +312,22 @@ class MessageReader:
             return text_column(path)
         if field.message_type is None:
             return SCALARS[field.type]
-        if field.message_type.full_name == "confluent.type.Decimal":
-            meta = self._meta(options or field)
-            parameters = dict(meta.params) if meta else {}
-            if "scale" in parameters:
-                precision = int(parameters.get("precision", types.MAX_PRECISION))
-                return decimal_column(precision, int(parameters["scale"]), path)
-        return self._message(field.message_type, path, later and later.message_type)
+        meta = self._meta(options or field)
+        parameters = dict(meta.params) if meta else {}
+        name = field.message_type.full_name
+        if name == "confluent.type.Decimal" and "scale" in parameters:
+            precision = int(parameters.get("precision", types.MAX_PRECISION))
+            return decimal_column(precision, int(parameters["scale"]), path)
+        column = self._message(field.message_type, path, later and later.message_type)
+        if self._first_format:
+            return column
+        if name in MESSAGES and parameters.get("flink.type") == "timestamp":
+            return ProtobufColumn(TimestampType(), column.convert)
+        if parameters.get("flink.wrapped") == "true" and isinstance(column.type, StructType):
+            (wrapped, *others), convert = column.type.fields, column.convert
+            if not others:
+                return ProtobufColumn(wrapped.field_type, lambda found: convert(found)[wrapped.name])
+        return column
 
     def _doc(self, field: FieldDescriptor) -> str:
         """What `(confluent.field_meta).doc` says of a field, else the comment at it."""
@@ -344,14 +360,18 @@ def declared_type(name: str) -> IcebergType | None:
 
 
 @lru_cache(maxsize=1000)
-def message_reader(files: bytes, message: str = "", later: bytes = b"") -> MessageReader:
+def message_reader(
+    files: bytes, message: str = "", later: bytes = b"", *, first_format: bool = False
+) -> MessageReader:
     """The reader of a compiled schema; a process makes it once.
 
     Args:
         message: the message's full name; empty for the first one.
         later: the later version whose types the fields get; empty for those of the schema.
+        first_format: as of `RegisteredSchema`.
     """
-    return MessageReader(files, message, message_reader(later, message) if later else None)
+    reader = message_reader(later, message, first_format=first_format) if later else None
+    return MessageReader(files, message, reader, first_format=first_format)
 
 
 def _getter(field: FieldDescriptor, convert: Convert) -> Convert:

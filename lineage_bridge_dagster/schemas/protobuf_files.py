@@ -6,6 +6,7 @@ What a schema may import without a reference, as in Confluent's registry: `googl
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,6 +46,10 @@ _CONFLUENT = {
 }
 
 
+#: Names that Confluent writes without the dot that the compiler needs in packages such as `io.confluent`.
+_OF_CONFLUENT = re.compile(r"(?<!package )(?<![\w.])confluent\.(?=\w+_meta\b|type\.)")
+
+
 class InvalidProtobufError(SchemaError):
     """A text that is not a Protobuf schema, whatever it imports."""
 
@@ -62,7 +67,8 @@ def compiled(schema: RegisteredSchema) -> bytes:
     """
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        for name, text in {**_CONFLUENT, **dict(schema.references), _NAME: schema.text}.items():
+        own = {name: _qualified(text) for name, text in (*schema.references, (_NAME, schema.text))}
+        for name, text in {**_CONFLUENT, **own}.items():
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.name:
                 raise SchemaError(f"The reference {name!r} is not a file name.", hint=_HINT)
@@ -89,9 +95,44 @@ def compiled(schema: RegisteredSchema) -> bytes:
         return out.read_bytes()
 
 
+def _qualified(text: str) -> str:
+    """A schema with Confluent's options in full, and with their import, which Flink leaves out."""
+    found = _OF_CONFLUENT.sub(".confluent.", text)
+    is_missing = re.search(r"\.confluent\.\w+_meta\b", found) and "confluent/meta.proto" not in found
+    return found + '\nimport "confluent/meta.proto";' if is_missing else found
+
+
 def descriptors(schema: RegisteredSchema) -> FileDescriptorSet:
     """As `compiled`, parsed."""
     return FileDescriptorSet.FromString(compiled(schema))
+
+
+def comments(files: FileDescriptorSet) -> Iterator[tuple[str, str]]:
+    """The full name of each field and oneof that has a comment, and the comment."""
+    for file in files.file:
+        found = {
+            tuple(each.path): (each.leading_comments or each.trailing_comments)
+            for each in file.source_code_info.location
+        }
+        for number, message in enumerate(file.message_type):
+            prefix = f"{file.package}.{message.name}" if file.package else message.name
+            yield from _commented(message, prefix, (4, number), found)
+
+
+def _commented(
+    message: DescriptorProto,
+    name: str,
+    path: tuple[int, ...],
+    found: dict[tuple[int, ...], str],
+) -> Iterator[tuple[str, str]]:
+    for number, field in enumerate(message.field):
+        if comment := found.get((*path, 2, number)):
+            yield f"{name}.{field.name}", comment
+    for number, union in enumerate(message.oneof_decl):
+        if comment := found.get((*path, 8, number)):
+            yield f"{name}.{union.name}", comment
+    for number, inner in enumerate(message.nested_type):
+        yield from _commented(inner, f"{name}.{inner.name}", (*path, 3, number), found)
 
 
 def _folder(package: str) -> Path:

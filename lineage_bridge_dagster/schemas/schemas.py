@@ -24,7 +24,8 @@ class RegisteredSchema:
             by which they are imported -> text.
         guid: what the newer record header names; empty if the registry does not tell.
         first_format: whether its columns are those of a table of the first format, which has titles as the
-            names of alternatives in JSON, and lists of entries for Connect's maps in Avro.
+            names of alternatives in JSON, lists of entries for Connect's maps in Avro and Protobuf, and what
+            Flink marks in JSON and Protobuf as it is written.
     """
 
     id: int

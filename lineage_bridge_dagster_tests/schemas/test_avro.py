@@ -109,6 +109,7 @@ def entries(name: str, key: Any = "int", **more: Any) -> dict[str, Any]:
         # What Connect writes for a map whose keys are no text; of another namespace, it is a list.
         (entries("io.confluent.connect.avro.MapEntry"), "required map<int, string>"),
         (entries("Renamed", **{"connect.internal.type": "MapEntry"}), "required map<int, string>"),
+        ({**entries("shop.Pair"), "logicalType": "map"}, "required map<int, string>"),
         (entries("shop.MapEntry"), "required list<struct<key: required int, value: optional string>>"),
         (
             entries("io.confluent.connect.avro.MapEntry", key={"type": "map", "values": "int"}),

@@ -53,6 +53,7 @@ CONNECT = "org.apache.kafka.connect.data."
             {"type": "number", "title": f"{CONNECT}Timestamp", "flink.type": "timestamp"},
             "timestamp",
         ),
+        ({"type": "number", "connect.type": "int64", "flink.type": "timestamp"}, "timestamp"),
         (
             {
                 "type": "string",

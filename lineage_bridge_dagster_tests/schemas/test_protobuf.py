@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -99,6 +100,59 @@ def field(statement: str) -> str:
 )
 def test_type(statement: str, expected: str) -> None:
     assert field(statement).startswith(expected)
+
+
+#: As Flink writes it: Confluent's options without their import, in a package that hides their name.
+FLINK = """syntax = "proto3"; package io.confluent.protobuf.generated;
+import "google/protobuf/timestamp.proto"; import "confluent/type/decimal.proto";
+message Row {
+  repeated MapEntry m = 1 [(confluent.field_meta) = {doc: "Prices."}];
+  NullsRepeatedWrapper nulls = 2 [(confluent.field_meta) = {params: [{key: "flink.wrapped", value: "true"}]}];
+  google.protobuf.Timestamp at = 3 [(confluent.field_meta) = {
+    params: [{key: "flink.type", value: "timestamp"}]}];
+  confluent.type.Decimal price = 4 [(confluent.field_meta) = {
+    params: [{value: "5", key: "precision"}, {value: "1", key: "scale"}]}];
+  repeated PairEntry pairs = 5;
+  message MapEntry { optional string key = 1; optional int64 value = 2; }
+  message NullsRepeatedWrapper {
+    repeated ElementWrapper value = 1 [(confluent.field_meta) = {
+      params: [{key: "flink.wrapped", value: "true"}]}];
+    message ElementWrapper { repeated ValueEntry value = 1; }
+    message ValueEntry { int64 key = 1; bool value = 2; }
+  }
+  message PairEntry { MapEntry key = 1; string value = 2; }
+}"""
+
+
+def test_schema_of_flink() -> None:
+    schema = RegisteredSchema(1, FLINK, "PROTOBUF")
+    pairs = "pairs: list<struct<key: struct<key: string, value: long>, value: string>>"
+    assert spelled(own_type(schema)) == (
+        "struct<m: map<string, long>, nulls: list<map<long, boolean>>, at: timestamp, "
+        f"price: decimal(5,1), {pairs}>"
+    )
+    assert spelled(own_type(replace(schema, first_format=True))) == (
+        "struct<m: list<struct<key: string, value: long>>, "
+        "nulls: struct<value: list<struct<value: list<struct<key: long, value: boolean>>>>>, "
+        f"at: timestamptz, price: decimal(5,1), {pairs}>"
+    )
+
+
+def test_values_of_a_schema_of_flink() -> None:
+    schema = RegisteredSchema(1, FLINK, "PROTOBUF")
+    reader, row = message_reader(compiled(schema)), message("io.confluent.protobuf.generated.Row", schema)
+    empty = {"m": [], "nulls": None, "at": None, "price": None, "pairs": []}
+    assert reader.read(b"\0") == empty
+    row.m.add(key="a", value=1)
+    row.m.add(key="b")
+    row.nulls.value.add().value.add(key=7, value=True)
+    row.at.seconds = 1
+    assert reader.read(b"\0" + row.SerializeToString()) == {
+        **empty, "m": [("a", 1), ("b", None)], "nulls": [[(7, True)]], "at": 1_000_000
+    }  # fmt: skip
+    row.m.add(value=3)
+    with pytest.raises(ValueError, match="its field m has an entry without a key"):
+        reader.read(b"\0" + row.SerializeToString())
 
 
 def test_fields_of_proto2_are_optional_unless_required() -> None:

@@ -45,6 +45,7 @@ class ProtobufDecoder(SubjectDecoder):
             self._subject.message,
             dict.fromkeys(self._value.promoted, later),
             dict(self._value.errors),
+            latest is not None and latest.first_format,
             to_arrow_type(self.type),
         )
         return map_in_arrow(frame, reader, schema)
@@ -59,6 +60,7 @@ class _BatchReader:
     message: str
     later: Mapping[int, bytes]
     errors: Mapping[int, str]
+    first_format: bool
     type: pa.DataType
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -80,9 +82,9 @@ class _BatchReader:
                 )
                 continue
             try:
-                values[row] = message_reader(files, self.message, self.later.get(schema_id, b"")).read(
-                    bodies[row]
-                )
+                later = self.later.get(schema_id, b"")
+                reader = message_reader(files, self.message, later, first_format=self.first_format)
+                values[row] = reader.read(bodies[row])
             except ValueError as error:
                 errors[row] = f"{error} (schema id {schema_id})"
         kept = [(name, batch.column(name)) for name in batch.schema.names if name not in names]
