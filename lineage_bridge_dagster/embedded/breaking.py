@@ -5,7 +5,6 @@ The servers keep faults in memory, so stopping the stack heals all of them.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,6 +16,7 @@ from lineage_bridge_dagster.embedded.rest import names
 from lineage_bridge_dagster.embedded.rest.names import S3_TABLES_ENDPOINT, TABLEFLOW_ENDPOINT
 from lineage_bridge_dagster.embedded.world.filling import StackRequestError
 from lineage_bridge_dagster.errors import ConfigurationError
+from lineage_bridge_dagster.text import did_you_mean
 
 GLUE = "glue"
 ALL = "all"
@@ -195,9 +195,8 @@ def known_api(api: str) -> None:
     """
     if api in APIS:
         return
-    near = difflib.get_close_matches(api.lower().replace("-", "_"), APIS, n=2, cutoff=0.6)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(APIS)}."
-    raise ConfigurationError(f"There is no API {api}.", hint=hint)
+    near = did_you_mean(api.lower().replace("-", "_"), APIS)
+    raise ConfigurationError(f"There is no API {api}.", hint=f"{near}There are: {', '.join(APIS)}.")
 
 
 def check(api: str, status: str) -> None:

@@ -264,6 +264,13 @@ def put_columns(graph: Graph, node_id: str, attribute: dict[str, Any] | None, om
         warn(graph, node_id, f"{omitted} more of its columns exceed the limit of column lineage on a node")
 
 
+def warn_underived(graph: Graph, error: Exception, *node_ids: str) -> None:
+    """Add a warning to nodes whose column lineage an error kept from being derived."""
+    for node_id in node_ids:
+        # Not the error's text, which may quote the SQL or the configuration.
+        warn(graph, node_id, f"its column lineage could not be derived ({type(error).__name__})")
+
+
 def warn(graph: Graph, node_id: str, warning: str) -> None:
     """Add a warning to a node, if it is in the graph."""
     node = graph.nodes.get(node_id)

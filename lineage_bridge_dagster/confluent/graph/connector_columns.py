@@ -6,7 +6,6 @@ Flink and Tableflow show them.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
@@ -14,14 +13,12 @@ from lineage_bridge_dagster.confluent.connectors.columns.lineage import connecto
 from lineage_bridge_dagster.confluent.connectors.columns.transforms import keeps_values
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.record import ConnectorLineage, ExistingTopics
-from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns
+from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn_underived
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, How, to_attribute
 from lineage_bridge_dagster.lineage.nodes import ConnectorNode
 from lineage_bridge_dagster.schemas.schemas import AVRO, RegisteredSchema
-
-_log = logging.getLogger(__name__)
 
 #: Parts of a change event that hold the row.
 _ROWS = ("after", "before")
@@ -39,8 +36,7 @@ def add_connector_columns(builder: Builder) -> None:
             flows = _Flows(builder, key, lineage, Config(node.config), topics[key])
             put_columns(builder.graph, node.node_id, *to_attribute(flows.known(), flows.further))
         except Exception as error:
-            # Not the error's text, which may quote the configuration.
-            _log.warning("Columns of a connector could not be derived: %s", type(error).__name__)
+            warn_underived(builder.graph, error, node.node_id)
 
 
 class _Flows:

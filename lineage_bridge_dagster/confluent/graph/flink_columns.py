@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn
+from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn_underived
 from lineage_bridge_dagster.confluent.graph.inferred_tables import inferred_table
 from lineage_bridge_dagster.confluent.graph.schema_rows import Lookup, referenced
 from lineage_bridge_dagster.confluent.graph.subjects import split_context
@@ -86,8 +85,6 @@ class FlinkCache:
         """The texts and columns that this discovery used, for `Discovery.caches`."""
         return {**self.texts.to_json(), "columns": {k: list(v) for k, v in self._columns.items()}}
 
-
-_log = logging.getLogger(__name__)
 
 #: Maximum nodes of syntax trees in memory, about 250 bytes each; later (newer) statements get no column
 #: lineage.
@@ -197,10 +194,7 @@ def add_columns(
             details=True,
         )
     except Exception as error:
-        # Not the error's text, which may quote the SQL.
-        _log.warning("Column lineage could not be derived: %s", type(error).__name__)
-        for job in texts.jobs:
-            warn(graph, job.node_id, f"its column lineage could not be derived ({type(error).__name__})")
+        warn_underived(graph, error, *(job.node_id for job in texts.jobs))
         return
     for job, digest, columns in zip(jobs, digests, derived, strict=True):
         if job.node_id not in graph:

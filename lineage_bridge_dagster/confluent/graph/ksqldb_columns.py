@@ -6,12 +6,11 @@ Registry. They are mapped to the columns of topics: ksqlDB upper-cases names, a 
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from lineage_bridge_dagster.confluent.api.ksqldb import ColumnSchema, KsqlQuery, SourceColumn
 from lineage_bridge_dagster.confluent.api.org import Environment
-from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn
+from lineage_bridge_dagster.confluent.graph.builder import Builder, put_columns, warn_underived
 from lineage_bridge_dagster.confluent.graph.ksqldb import KsqlListing, plain
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.columns import Column, ColumnFlow, ColumnInput, to_attribute
@@ -25,8 +24,6 @@ from lineage_bridge_dagster.sql.ksql.names import PSEUDO_COLUMNS
 from lineage_bridge_dagster.sql.ksql.parser import parse_text
 from lineage_bridge_dagster.sql.ksql.scopes import Table
 from lineage_bridge_dagster.sql.ksql.syntax import ColumnPlace, KsqlColumn
-
-_log = logging.getLogger(__name__)
 
 _PLACES = {"KEY": ColumnPlace.KEY, "HEADER": ColumnPlace.HEADER}
 # Name of the column of a key whose schema is not a record.
@@ -46,9 +43,7 @@ def add_ksqldb_columns(builder: Builder, environment: Environment, listing: Ksql
         try:
             attribute, omitted = engine.columns_of(query, node_id)
         except Exception as error:
-            # Not the error's text, which may quote the SQL.
-            _log.warning("Column lineage could not be derived: %s", type(error).__name__)
-            warn(builder.graph, node_id, f"its column lineage could not be derived ({type(error).__name__})")
+            warn_underived(builder.graph, error, node_id)
         else:
             put_columns(builder.graph, node_id, attribute, omitted)
 

@@ -7,7 +7,6 @@ database IO managers; `write_mode`, `join_cols` and `schema_update_mode` of dags
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from lineage_bridge_dagster.errors import ConfigurationError
 from lineage_bridge_dagster.spark.io.source import Kind, plain
 from lineage_bridge_dagster.specs.keys import NAMESPACE
 from lineage_bridge_dagster.specs.metadata import own_keys
+from lineage_bridge_dagster.text import did_you_mean
 
 WriteMode = Literal["append", "overwrite", "overwrite_slice", "merge"]
 
@@ -231,12 +231,12 @@ def _read(
             continue
         if name not in names:
             is_metadata = prefix == NAMESPACE and name in own_keys()
-            near = difflib.get_close_matches(name, names, 1, 0.85 if other_metadata and not prefix else 0.6)
+            near = did_you_mean(name, names, 0.85 if other_metadata and not prefix else 0.6)
             if is_metadata or (other_metadata and not prefix and not near):
                 continue
             raise ConfigurationError(
                 f"{key} on {asset} is not an option of the IO manager.",
-                hint=f"Did you mean {near[0]}?" if near else f"The options are {', '.join(names)}.",
+                hint=near.strip() or f"The options are {', '.join(names)}.",
             )
         value = plain(raw)
         if value is None:

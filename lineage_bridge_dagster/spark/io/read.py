@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from lineage_bridge_dagster.spark.io.requests import ReadRequest
 from lineage_bridge_dagster.spark.io.topic_schemas import topic_schemas, with_decoded
 from lineage_bridge_dagster.spark.java_errors import root_cause, spark_errors
 from lineage_bridge_dagster.spark.kafka import Offsets, SparkTopic
+from lineage_bridge_dagster.text import did_you_mean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -150,10 +150,9 @@ def _select(rows: DataFrame, names: tuple[str, ...], label: str) -> DataFrame:
         _ = found.schema
     except PySparkException as error:
         wrong = next((n for n in names if n.split(".")[0].lower() not in columns), names[0])
-        near = difflib.get_close_matches(wrong, rows.columns, 1)
         raise ConfigurationError(
             f"{label} does not have all columns {', '.join(names)}: {str(error).splitlines()[0]}",
-            hint=f"Did you mean {near[0]}?" if near else f"It has {', '.join(rows.columns[:30])}.",
+            hint=did_you_mean(wrong, rows.columns).strip() or f"It has {', '.join(rows.columns[:30])}.",
         ) from error
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from lineage_bridge_dagster.spark.io.arrow.conditions import all_of, one_of, par
 from lineage_bridge_dagster.spark.io.arrow.kinds import FrameKind, from_arrow
 from lineage_bridge_dagster.spark.io.history import chosen_snapshots
 from lineage_bridge_dagster.spark.io.requests import ReadRequest
+from lineage_bridge_dagster.text import did_you_mean
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -107,10 +107,9 @@ def _scan(table: Table, request: ReadRequest) -> tuple[Any, Schema] | None:
 def _path(name: str, schema: Schema, label: str) -> tuple[str, ...]:
     if (found := resolve(name, schema, f"the columns of input {label}")) is None:
         columns = [each.name for each in schema.fields]
-        near = difflib.get_close_matches(name, columns, 1)
         raise ConfigurationError(
             f"{label} does not have the column {name}.",
-            hint=f"Did you mean {near[0]}?" if near else f"It has {', '.join(columns[:30])}.",
+            hint=did_you_mean(name, columns).strip() or f"It has {', '.join(columns[:30])}.",
         )
     return found
 
