@@ -180,7 +180,7 @@ def ksqldb_contents(session: ConfluentSession, environment: str, cluster: KsqlCl
 
     def run(statements: str) -> Any:
         body = {"ksql": statements, "streamsProperties": {}}
-        return session.post_query(url, access, body, read_only=True, media_type=MEDIA_TYPE)
+        return session.post_query(url, access, body, media_type=MEDIA_TYPE)
 
     try:
         response = run(STATEMENTS)

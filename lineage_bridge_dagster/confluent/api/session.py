@@ -203,7 +203,7 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         """
         if params:
             url = url.copy_merge_params(dict(params))
-        return self._send("GET", url, access, None, retry=True, count_as=count_as)
+        return self._send("GET", url, access, None, count_as=count_as)
 
     def post_query(
         self,
@@ -211,15 +211,14 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         access: Access,
         body: Any,
         *,
-        read_only: bool = False,
         media_type: str = "application/json",
     ) -> Any:
-        """Return the JSON of a POST; only a `read_only` one is retried.
+        """Return the JSON of a POST that only reads, and so may be sent again.
 
         Raises:
             ConfluentError: the request failed, or the response is not JSON.
         """
-        return self._send("POST", url, access, body, retry=read_only, media_type=media_type)
+        return self._send("POST", url, access, body, media_type=media_type)
 
     def _send(
         self,
@@ -228,18 +227,17 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         access: Access,
         body: Any,
         *,
-        retry: bool,
         media_type: str = "application/json",
         count_as: str = "",
     ) -> Any:
         credential = access.credential(self.settings)
         rest = (body, media_type, count_as)
         try:
-            return self._attempt(method, url, access, credential, rest, retry=retry)
+            return self._attempt(method, url, access, credential, rest)
         except Unauthorized:
             if (renewed := self._renewed(access, credential)) is None:
                 raise
-        return self._attempt(method, url, access, renewed, rest, retry=retry)
+        return self._attempt(method, url, access, renewed, rest)
 
     def _renewed(self, access: Access, refused: Credential) -> Credential | None:
         """The key that takes the place of one that was refused; None if there is no other."""
@@ -263,12 +261,10 @@ class ConfluentSession(AbstractContextManager["ConfluentSession"]):
         access: Access,
         credential: Credential,
         rest: tuple[Any, str, str],
-        *,
-        retry: bool,
     ) -> Any:
-        attempts = self.settings.max_attempts if retry else 1
+        attempts = tenacity.stop_after_attempt(self.settings.max_attempts)
         retrying = tenacity.Retrying(
-            stop=tenacity.stop_any(tenacity.stop_after_attempt(attempts), _TotalWaitReached()),
+            stop=tenacity.stop_any(attempts, _TotalWaitReached()),
             wait=_wait,
             retry=tenacity.retry_if_exception_type(_Transient),
             sleep=self._sleep,

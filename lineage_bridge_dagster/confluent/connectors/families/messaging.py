@@ -170,7 +170,6 @@ declare(
     active_mq=_active_mq,
     amqp=_amqp,
     event_hub=event_hub,
-    http_url=naming.http_url,
     ibm_mq=_ibm_mq,
     mqtt=_mqtt,
     mqtt_topic=mqtt_topic,
