@@ -82,8 +82,6 @@ class CheckOutcome:
     def result(self, asset: AssetKey, check: str, discovered_at: str | None = None) -> AssetCheckResult:
         """Return the outcome as Dagster records it; `discovered_at` of the discovery that it judges."""
         metadata: dict[str, Any] = {**LineageMetadata(discovered_at=discovered_at), **self.metadata}
-        if self.next_step:
-            metadata["what to do"] = self.next_step
         if self.rows:
             metadata["details"] = MetadataValue.md(markdown_table(self.header, self.rows))
         if self.link:

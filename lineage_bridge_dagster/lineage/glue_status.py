@@ -92,14 +92,15 @@ def absence_sentence(table: Node) -> str:
     """Why a Glue table's node has no table, as a sentence; empty if it has one."""
     status = glue_status(table)
     glue = GlueTableNode.of(table)
-    region = glue.aws_region or "Glue"
+    where = f" in {glue.aws_region}" if glue.aws_region else ""
     reason = glue.glue_reason or "the reason is not known"
     if status is GlueStatus.MISSING:
-        return sentence(f"Tableflow is on, but there is no table in {region}, because {reason}".rstrip("."))
-    if status is GlueStatus.UNKNOWN:
-        text = f"Tableflow is on, but it is unknown whether there is a table in {region}, because {reason}"
-        return sentence(text.rstrip("."))
-    return ""
+        found = f"Glue has no such table{where}"
+    elif status is GlueStatus.UNKNOWN:
+        found = f"whether Glue has the table{where} is unknown"
+    else:
+        return ""
+    return sentence(f"Tableflow is enabled, but {found}, because {reason}".rstrip("."))
 
 
 @dataclass(frozen=True, slots=True)

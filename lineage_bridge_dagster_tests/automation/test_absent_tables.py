@@ -44,7 +44,7 @@ def test_its_check_is_recorded_when_its_outcome_changes_only() -> None:
     assert recorded.asset_key is not None
     assert recorded.asset_key.path[-1] == "topic.00001"
     assert (recorded.passed, recorded.severity) == (False, AssetCheckSeverity.ERROR)
-    said = "Tableflow is on, but there is no table in us-east-1, because its sync"
+    said = "Tableflow is enabled, but Glue has no such table in us-east-1, because its sync"
     assert said in (recorded.description or "")
     assert not harness.tick().checks
     harness.load(without(many(2), 0, 1), "v2")

@@ -359,5 +359,5 @@ def test_check_of_a_table_that_glue_lacks_is_recorded_without_a_run(watched: Wat
     assert isinstance(event, AssetCheckEvaluation)
     assert (event.asset_key.path[-1], event.check_name) == ("topic.00000", "tableflow_healthy")
     assert not event.passed
-    assert f"there is no table in {REGION}, because it was dropped" in str(event.description)
+    assert f"Glue has no such table in {REGION}, because it was dropped" in str(event.description)
     assert not watched.tick().asset_events

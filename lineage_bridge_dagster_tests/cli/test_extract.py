@@ -20,8 +20,8 @@ def test_tables_that_glue_lacks_are_named_and_counted(capsys: pytest.CaptureFixt
     print_glue_tables(Graph([glue_node("orders"), *(glue_node(name, **told) for name in names)]))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == (
-        f"missing  {CLUSTER}.missing00  Tableflow is on, but there is no table in us-east-1, because its "
-        "sync to Glue failed. Grant [everything]."
+        f"missing  {CLUSTER}.missing00  Tableflow is enabled, but Glue has no such table in us-east-1, "
+        "because its sync to Glue failed. Grant [everything]."
     )
     assert lines[-2:] == [
         "... and 2 more tables",

@@ -89,7 +89,7 @@ def test_table_that_was_missing_in_the_discovery_is_skipped_with_the_reason_and_
     graph_json.dump(discovery(known), path)
     result = run("push", "--graph", path)
     assert result.exit_code == 0, result.output
-    said = f"skipped    {CLUSTER}.payments  Tableflow is on, but there is no table in {REGION}"
+    said = f"skipped    {CLUSTER}.payments  Tableflow is enabled, but Glue has no such table in {REGION}"
     assert said in result.stdout
     assert "-> Resume Tableflow." in result.stdout
     assert "1 updated" in result.stdout

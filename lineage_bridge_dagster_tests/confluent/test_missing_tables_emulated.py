@@ -157,7 +157,7 @@ def health(found: Discovery) -> CheckOutcome:
         pytest.param(
             {TABLEFLOW: {"phase": "PENDING", "sync_status": "PENDING"}},
             "not_synced_yet",
-            "it was not synced to Glue yet",
+            "it has not been synced to Glue yet",
             id="not yet",
         ),
         pytest.param(
@@ -192,8 +192,8 @@ def test_topic_without_a_table_is_shown_everywhere(
 
     topic, table = assets(found)
     assert table.key.path == KEY
-    assert f"Tableflow is on; no table in Glue: {because}" in (topic.spec.description or "")
-    said = f"Tableflow is on, but there is no table in {REGION}, because {because}"
+    assert f"Tableflow is enabled; no table in Glue: {because}" in (topic.spec.description or "")
+    said = f"Tableflow is enabled, but Glue has no such table in {REGION}, because {because}"
     assert said in (table.spec.description or "")
 
     outcome = health(found)
@@ -225,7 +225,7 @@ def test_database_that_may_not_be_read_makes_its_tables_unknown(aws: StrictAws, 
     outcome = health(found)
     assert not outcome.passed
     assert not outcome.error
-    assert f"it is unknown whether there is a table in {REGION}, because" in outcome.summary
+    assert f"whether Glue has the table in {REGION} is unknown, because" in outcome.summary
     assert "glue:GetTable" in outcome.summary + outcome.next_step
 
 

@@ -62,5 +62,5 @@ def test_tableflow_table_of_unknown_database_counts_once() -> None:
 def test_sentence_names_region_and_reason() -> None:
     missing = table("a", glue_status="missing", aws_region="eu-west-1", glue_reason="it was dropped.")
     assert absence_sentence(missing) == (
-        "Tableflow is on, but there is no table in eu-west-1, because it was dropped."
+        "Tableflow is enabled, but Glue has no such table in eu-west-1, because it was dropped."
     )

@@ -17,7 +17,7 @@ from lineage_bridge_dagster.lineage.glue_status import Absence, GlueStatus
 from lineage_bridge_dagster.lineage.model import Node
 from lineage_bridge_dagster.lineage.nodes import CatalogIntegrationState, CatalogSync, TableflowNode
 
-#: What Tableflow does in Glue, for the role of its provider integration.
+#: What Tableflow does in Glue.
 SYNC_ACTIONS = "glue:GetDatabase, glue:CreateDatabase, glue:GetTable, glue:CreateTable and glue:UpdateTable"
 
 #: The format of the tables that are synced to Glue.
@@ -133,15 +133,19 @@ _Cause = tuple[Absence, str, str]
 def topic_causes(source: Node) -> Iterator[_Cause]:
     """What Tableflow reports about the topic itself."""
     tableflow = TableflowNode.of(source)
-    resume = "Resume Tableflow for the topic in Confluent's console."
     if tableflow.phase == "FAILED":
         yield (
             Absence.TABLEFLOW_FAILED,
             _with_message("Tableflow failed", tableflow.error),
-            f"Correct the reported error, and see {describe_command(source)}. {resume}",
+            f"Correct the reported error (see {describe_command(source)}), then resume Tableflow for the "
+            "topic in Confluent's console.",
         )
     elif tableflow.suspended:
-        yield Absence.TABLEFLOW_SUSPENDED, "Tableflow is suspended for the topic", resume
+        yield (
+            Absence.TABLEFLOW_SUSPENDED,
+            "Tableflow is suspended for the topic",
+            "Resume Tableflow for the topic in Confluent's console.",
+        )
     formats = tableflow.table_formats
     if formats and ICEBERG not in formats:
         yield (
@@ -222,13 +226,13 @@ def _is_synced(tableflow: TableflowNode) -> bool:
 def _not_yet(source: Node) -> _Cause:
     tableflow = TableflowNode.of(source)
     states = sorted({sync.status for sync in _glue_syncs(tableflow)} - {"", "PENDING", "SYNCED"})
-    text = f"its sync to Glue is {', '.join(states)}" if states else "it was not synced to Glue yet"
+    text = f"its sync to Glue is {', '.join(states)}" if states else "it has not been synced to Glue yet"
     enabled = tableflow.created_at
     return (
         Absence.NOT_SYNCED_YET,
-        text + (f" (Tableflow is enabled since {enabled})" if enabled else ""),
-        "Wait for Tableflow's first commit, which needs a schema and a record; then run the `refresh` job. "
-        f"If it takes more than an hour, see {describe_command(source)}.",
+        text + (f" (Tableflow was enabled at {enabled})" if enabled else ""),
+        "Tableflow's first commit needs a schema and a record, and can take an hour. After it, run the "
+        f"`refresh` job; if it is overdue, see {describe_command(source)}.",
     )
 
 
@@ -284,9 +288,9 @@ def describe_command(source: Node) -> str:
 
 def grant_sync(integration: str = "") -> str:
     """What to do about a sync to Glue that fails."""
-    name = f"the catalog integration {integration}" if integration else "the catalog integration"
+    name = f"the catalog integration {integration}".rstrip()
     return (
-        f"Grant the role of its provider integration {SYNC_ACTIONS}, and check {name} in Confluent's console."
+        f"Grant {SYNC_ACTIONS} to the IAM role that {name} uses; see the integration in Confluent's console."
     )
 
 

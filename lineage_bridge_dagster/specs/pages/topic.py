@@ -17,10 +17,10 @@ _TABLES = frozenset({NodeType.TABLEFLOW_TABLE, NodeType.CATALOG_TABLE})
 
 #: By the status of a Tableflow table, what its topic's page says.
 _WITHOUT_TABLE: Mapping[str, str] = {
-    GlueStatus.MISSING: "Tableflow is on; no table in Glue",
-    GlueStatus.UNKNOWN: "Tableflow is on; not known whether there is a table in Glue",
-    GlueStatus.NOT_CONFIGURED: "Tableflow is on; no sync to Glue is set up",
-    GlueStatus.CONFLICT: "Tableflow is on; no lineage is pushed to its table in Glue",
+    GlueStatus.MISSING: "Tableflow is enabled; no table in Glue",
+    GlueStatus.UNKNOWN: "Tableflow is enabled; not known whether Glue has the table",
+    GlueStatus.NOT_CONFIGURED: "Tableflow is enabled; no sync to Glue is set up",
+    GlueStatus.CONFLICT: "Tableflow is enabled; no lineage is pushed to its table in Glue",
 }
 
 
@@ -57,7 +57,7 @@ def facts(topic: TopicNode, context: NodeContext) -> dict[str, str]:
 
 
 def absence(topic: Node, context: NodeContext) -> str:
-    """That Tableflow is on and Glue has no table of this topic alone, with the reason and what to do, as
+    """That Tableflow is enabled and Glue has no table of this topic alone, with the reason and what to do, as
     paragraphs; empty if it has one, or if Tableflow is off."""
     texts = []
     for tableflow in tableflow_of(topic, context.view):

@@ -47,7 +47,7 @@ def reason(database: DatabaseReading | None = VISIBLE, **attributes: Any) -> Abs
             {"phase": "FAILED"},
             "tableflow_failed",
             "Tableflow failed without a message",
-            "Resume",
+            "resume Tableflow",
             id="silent",
         ),
         pytest.param(
@@ -109,14 +109,14 @@ def reason(database: DatabaseReading | None = VISIBLE, **attributes: Any) -> Abs
         pytest.param(
             {"catalog_sync": [sync("PENDING")], "created_at": "2026-04-30T12:00:00Z"},
             "not_synced_yet",
-            "it was not synced to Glue yet (Tableflow is enabled since 2026-04-30T12:00:00Z)",
+            "it has not been synced to Glue yet (Tableflow was enabled at 2026-04-30T12:00:00Z)",
             "first commit",
             id="new",
         ),
         pytest.param(
             {"catalog_sync": [sync("SYNCED", kind="SNOWFLAKE")]},
             "not_synced_yet",
-            "it was not synced to Glue yet",
+            "it has not been synced to Glue yet",
             "first commit",
             id="synced elsewhere",
         ),
@@ -156,7 +156,7 @@ def test_several_causes_are_all_named_and_the_first_counts() -> None:
     assert found.text == (
         "Tableflow failed: no rights, and its bucket is in eu-west-1, and Glue is read in us-east-1"
     )
-    assert "Resume Tableflow" in found.next_step
+    assert "resume Tableflow" in found.next_step
     assert "LINEAGE_BRIDGE_AWS_REGION" in found.next_step
 
 

@@ -33,7 +33,9 @@ def test_missing_table_is_skipped_with_the_reason_and_fails_nothing(
     assert (report.counts["updated"], report.counts["skipped"], report.failed) == (1, 1, ())
     skipped = report.result(f"{CLUSTER}.payments")
     assert skipped is not None
-    assert skipped.reason.startswith(f"Tableflow is on, but there is no table in {REGION}, because ")
+    assert skipped.reason.startswith(
+        f"Tableflow is enabled, but Glue has no such table in {REGION}, because "
+    )
     assert "first commit" in skipped.hint
 
 

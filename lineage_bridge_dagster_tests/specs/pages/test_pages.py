@@ -169,14 +169,17 @@ def test_pages_of_a_missing_table_and_of_its_topic_say_so_and_why() -> None:
     w = absent("missing", glue_next_step="Grant them.")
     page = page_of(w, table_id(EAST, "o.v1"))
     assert page.startswith("Not in Glue: Iceberg table o.v1 in the Glue database lkc-east1, from Kafka topic")
-    said = f"Tableflow is on, but there is no table in {REGION}, because its sync to Glue failed: no rights."
+    said = (
+        f"Tableflow is enabled, but Glue has no such table in {REGION}, because its sync to Glue failed: "
+        "no rights."
+    )
     assert page.splitlines()[2:5] == [said, "", "What to do: Grant them."]
     assert "Athena" not in page
     assert "└─ topic o.v1" in page
 
     topic = page_of(w, ids.topic_id(ENV, EAST, "o.v1"))
     assert topic.splitlines()[2:5] == [
-        "Tableflow is on; no table in Glue: its sync to Glue failed: no rights.",
+        "Tableflow is enabled; no table in Glue: its sync to Glue failed: no rights.",
         "",
         "What to do: Grant them.",
     ]
@@ -191,13 +194,13 @@ def test_message_in_a_reason_is_no_markup() -> None:
 def test_pages_of_a_table_of_which_nothing_is_known_say_so() -> None:
     w = absent("unknown", glue_reason="GetTables was denied")
     assert page_of(w, table_id(EAST, "o.v1")).startswith("Not known whether in Glue: Iceberg table o.v1")
-    assert "not known whether there is a table in Glue: GetTables was denied." in page_of(
+    assert "not known whether Glue has the table: GetTables was denied." in page_of(
         w, ids.topic_id(ENV, EAST, "o.v1")
     )
 
 
 def test_page_of_a_topic_names_a_sync_to_glue_that_is_not_set_up() -> None:
     w = absent("not_configured", glue_reason="no catalog integration with AWS Glue is set up for east1")
-    assert "Tableflow is on; no sync to Glue is set up: no catalog integration" in page_of(
+    assert "Tableflow is enabled; no sync to Glue is set up: no catalog integration" in page_of(
         w, ids.topic_id(ENV, EAST, "o.v1")
     )
