@@ -18,6 +18,7 @@ from botocore.config import Config
 
 from lineage_bridge_dagster.catalogs.errors import NotFoundError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
+from lineage_bridge_dagster.catalogs.glue.page_tokens import PageTokens
 from lineage_bridge_dagster.collector.advice import advised
 from lineage_bridge_dagster.collector.delta import ScopeRead
 from lineage_bridge_dagster.collector.layout import COVERAGE, LF_TAGS, Kind
@@ -130,19 +131,17 @@ class LakeFormationReader:
             return  # The tag was removed since it was listed.
 
     def _pages(self, operation: str, member: str, request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        token, used = "", set()
+        token: str | None = None
+        tokens = PageTokens(operation, "Lake Formation")
         while True:
             answer = self._call(
                 operation, {**request, **self._catalog, **({"NextToken": token} if token else {})}
             )
+            token = tokens.after(answer)
             # Lake Formation may leave out a list that is empty.
             yield from _list(answer, member)
-            token = answer.get("NextToken") or ""
-            if not token:
+            if token is None:
                 return
-            if token in used:
-                raise malformed_response(f"{operation} returned the same page token twice", "Lake Formation")
-            used.add(token)
 
     def _call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self.calls[operation] += 1

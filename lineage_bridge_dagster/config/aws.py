@@ -6,8 +6,9 @@ boto3's own chain finds what the settings leave out, including `AWS_ENDPOINT_URL
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from botocore.config import Config
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 from botocore.loaders import Loader, create_loader
+from botocore.parsers import BaseJSONParser, ResponseParserError, ResponseParserFactory
 from botocore.utils import parse_timestamp
 
 from lineage_bridge_dagster.config.aws_settings import AwsKeys, AwsSettings
@@ -207,8 +209,27 @@ def _core_session(profile: str | None = None) -> botocore.session.Session:
     if profile is not None:
         session.set_config_variable("profile", profile)
     session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
-    session.get_component("response_parser_factory").set_parser_defaults(timestamp_parser=_utc)
+    parsers = _StrictParsers()
+    parsers.set_parser_defaults(timestamp_parser=_utc)
+    session.register_component("response_parser_factory", parsers)
     return session
+
+
+class _StrictParsers(ResponseParserFactory):
+    """Parsers of JSON that read only a list as a list; botocore's read `{}` and `""` as an empty one."""
+
+    def create_parser(self, protocol_name: str) -> Any:
+        parser = super().create_parser(protocol_name)
+        if isinstance(parser, BaseJSONParser):
+            parser._handle_list = partial(_list, parser._handle_list)  # type: ignore[attr-defined]
+        return parser
+
+
+def _list(parse: Callable[[Any, Any], list[Any]], shape: Any, value: Any) -> list[Any]:
+    # A list in a header is text.
+    if isinstance(value, list) or shape.serialization.get("location") == "header":
+        return parse(shape, value)
+    raise ResponseParserError(f"{shape.name} is {type(value).__name__}, not a list")
 
 
 def _utc(value: Any) -> datetime:

@@ -20,6 +20,7 @@ from lineage_bridge_dagster.catalogs.errors import (
     UnreachableError,
 )
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
+from lineage_bridge_dagster.catalogs.glue.page_tokens import PageTokens
 from lineage_bridge_dagster.config.aws import aws_session, client_config, named_client
 from lineage_bridge_dagster.config.aws_settings import AwsSettings
 
@@ -112,16 +113,15 @@ class DataZoneDomain:
         self._call("CreateAsset", **fields)
 
     def _pages(self, operation: str, **fields: Any) -> Iterator[Mapping[str, Any]]:
-        token: dict[str, str] = {}
+        paging: dict[str, str] = {}
+        tokens = PageTokens(operation, "DataZone", member="nextToken")
         while True:
-            page = self._call(operation, maxResults=_PAGE, **token, **fields)
+            page = self._call(operation, maxResults=_PAGE, **paging, **fields)
+            token = tokens.after(page)
             yield page
-            following = page.get("nextToken")
-            if not following:
+            if token is None:
                 return
-            if following == token.get("nextToken"):
-                raise malformed_response(f"{operation} returned one page twice", "DataZone")
-            token = {"nextToken": str(following)}
+            paging = {"nextToken": token}
 
     def _call(self, operation: str, **fields: Any) -> Mapping[str, Any]:
         try:

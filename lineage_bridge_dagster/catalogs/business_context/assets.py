@@ -27,6 +27,7 @@ from lineage_bridge_dagster.catalogs.errors import (
 )
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.client import sent_once
+from lineage_bridge_dagster.catalogs.glue.page_tokens import PageTokens
 from lineage_bridge_dagster.config.aws_partitions import glue_arn
 from lineage_bridge_dagster.json_text import json_of
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
@@ -271,7 +272,8 @@ class Assets:
 
         Those of its name, and the first ones of other names: an asset may have been renamed.
         """
-        named, others, token = list[str](), list[str](), dict[str, str]()
+        named, others, paging = list[str](), list[str](), dict[str, str]()
+        tokens = PageTokens(f"SearchAssets for {place.dotted}")
         for _ in range(_MAX_PAGES):
             page = self._call(
                 "SearchAssets",
@@ -279,19 +281,16 @@ class Assets:
                 SearchText=place.table[:1000],
                 FilterClause=_TABLES,
                 MaxResults=_RESULTS,
-                **token,
+                **paging,
             )
             if not isinstance(page.get("Items"), list):
                 raise malformed_response(f"SearchAssets for {place.dotted} returned no Items")
             for item in page["Items"]:
                 same = str(item.get("AssetName")).lower() == place.table
                 (named if same else others).append(str(item.get("Id")))
-            following = page.get("NextToken")
-            if not following:
+            if (token := tokens.after(page)) is None:
                 return [*named, *others[:_OTHERS]], True
-            if following == token.get("NextToken"):
-                raise malformed_response(f"SearchAssets for {place.dotted} returned one page twice")
-            token = {"NextToken": str(following)}
+            paging = {"NextToken": token}
         return [*named, *others[:_OTHERS]], False
 
     def _is_table(self, asset: ContextAsset, place: GluePlace, account: str) -> bool | None:

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from lineage_bridge_dagster.catalogs.calls import MAX_PAGES
-from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
+from lineage_bridge_dagster.catalogs.errors import AmbiguousError, CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.glue.aws_errors import malformed_response, translate
 from lineage_bridge_dagster.catalogs.glue.fields import UNKNOWN_FIELDS
 from lineage_bridge_dagster.catalogs.glue.glue_table import GlueTable
+from lineage_bridge_dagster.catalogs.glue.page_tokens import PageTokens
 from lineage_bridge_dagster.lineage.glue_names import GluePlace
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class GlueDatabase:
         """Read a `Database` of Glue's API, where `TargetDatabase` marks a resource link."""
         target, federation = raw.get("TargetDatabase"), raw.get("FederatedDatabase")
         return cls(
-            str(raw["Name"]),
+            raw["Name"],
             _target(target) if target else "",
             _source(federation) if federation else "",
             raw,
@@ -105,7 +105,8 @@ class GlueReader:
         databases = []
         for response in self._pages("GetDatabases", "the Glue catalog", "DatabaseList", {}):
             for raw in response["DatabaseList"]:
-                if not isinstance(raw, Mapping) or not raw.get("Name"):
+                name = raw.get("Name") if isinstance(raw, Mapping) else None
+                if not name or not isinstance(name, str):
                     raise malformed_response("a database has no name")
                 databases.append(GlueDatabase.from_raw(raw))
         return databases
@@ -165,23 +166,16 @@ class GlueReader:
     def _pages(
         self, operation: str, where: str, member: str, request: Mapping[str, Any], token: str | None = None
     ) -> Iterator[dict[str, Any]]:
-        used_tokens = {token}
+        tokens = PageTokens(f"{operation} on {where}", first=token)
         while True:
             paging = {"MaxResults": PAGE_SIZE, **({"NextToken": token} if token else {})}
             response = self._call(operation, where, {**request, **paging})
             if not isinstance(response.get(member), list):
                 raise malformed_response(f"{operation} on {where} returned no {member}")
-            token = response.get("NextToken")
-            if token and not isinstance(token, str):
-                raise malformed_response(f"{operation} on {where} returned a page token that is no text")
-            if token and token in used_tokens:
-                raise malformed_response(f"{operation} on {where} returned the same page token twice")
-            if len(used_tokens) > MAX_PAGES:
-                raise malformed_response(f"{operation} on {where} returned more than {MAX_PAGES:,} pages")
+            token = tokens.after(response)
             yield response
-            if not token:
+            if token is None:
                 return
-            used_tokens.add(token)
 
     def _call(self, operation: str, where: str, request: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
@@ -248,5 +242,12 @@ def _source(raw: object) -> str:
 def _table(raw: object, database: str, response: Mapping[str, Any]) -> GlueTable:
     if not isinstance(raw, Mapping):
         raise malformed_response(f"a table of {database} is not an object")
+    named = raw.get("DatabaseName") or database
+    if str(named).lower() != database.lower() and not raw.get("TargetTable"):
+        raise AmbiguousError(
+            f"Glue answered for the database {database} with a table of {named}.",
+            hint=f"If {database} is a resource link, read the catalog that it links to: "
+            "LINEAGE_BRIDGE_AWS_CATALOG_ID. Otherwise look for a proxy in between.",
+        )
     unknown = response.get(UNKNOWN_FIELDS) or {}
     return GlueTable.from_raw(raw, database, unknown.get(str(raw.get("Name")), ()))

@@ -108,7 +108,7 @@ def test_a_search_that_does_not_end_is_not_nothing_there() -> None:
 @pytest.mark.parametrize(
     ("page", "told"),
     [
-        ({"Items": [], "NextToken": "same"}, "one page twice"),
+        ({"Items": [], "NextToken": "same"}, "same page token twice"),
         ({}, "returned no Items"),
         ({"ResponseMetadata": {}, "Items": []}, "no request id"),
     ],
