@@ -48,23 +48,30 @@ def with_type(kind: str) -> Json:
     return found
 
 
+@dataclass(frozen=True)
+class Alien:
+    """An answer that is not the catalog's: that of a proxy or a gateway in between."""
+
+    status: int
+    body: str
+
+
 @dataclass
 class RestServer:
     """A catalog.
 
     Attributes:
         config: The answer of `/v1/config`: `defaults`, `overrides`.
-        tables: By the levels of the namespace and the name: the answer of LoadTable, a status, or the text of
-            a 404 that is not the catalog's.
-        namespaces: By a namespace's levels, the same in place of the list of those within it.
+        tables: By the levels of the namespace and the name: the answer of LoadTable, a status, or an `Alien`.
+        namespaces: By a namespace's levels, a status or an `Alien` in place of the list of those within it.
         flat: Whether it ignores which namespaces it is asked about.
         answers: By the end of a path, the status, headers and JSON in place of its answer.
         received: The path, `Authorization` and body of each request.
     """
 
     config: Json = field(default_factory=lambda: {"defaults": {}, "overrides": {}})
-    tables: dict[tuple[str, ...], Json | int | str] = field(default_factory=dict)
-    namespaces: dict[tuple[str, ...], int | str] = field(default_factory=dict)
+    tables: dict[tuple[str, ...], Json | int | Alien] = field(default_factory=dict)
+    namespaces: dict[tuple[str, ...], int | Alien] = field(default_factory=dict)
     flat: bool = False
     answers: dict[str, tuple[int, dict[str, str], Json]] = field(default_factory=dict)
     received: list[str] = field(default_factory=list)
@@ -74,7 +81,9 @@ class RestServer:
         """Add a table; the fields are those of `metadata`."""
         self.tables[name] = loaded(metadata(**fields), config, credentials)
 
-    def answer(self, method: str, path: str, query: Mapping[str, list[str]], body: str) -> tuple[int, Json]:
+    def answer(
+        self, method: str, path: str, query: Mapping[str, list[str]], body: str
+    ) -> tuple[int, Json | str]:
         if path.endswith("/oauth/tokens"):
             return 200, TOKEN
         if path.endswith("/config"):
@@ -88,8 +97,8 @@ class RestServer:
             found = [{"namespace": list(name[:-1]), "name": name[-1]} for name in named]
             return 200, {"identifiers": found}
         table = self.tables.get((*namespace, *parts[3]), 404)
-        if isinstance(table, str):
-            return 404, table
+        if isinstance(table, Alien):
+            return table.status, table.body
         if isinstance(table, int):
             error = {"message": f"refused by the server: {table}", "type": "Refused", "code": table}
             return table, {"error": error}
@@ -101,10 +110,10 @@ class RestServer:
                     properties.pop(key, None)
         return 200, table
 
-    def _within(self, parent: tuple[str, ...]) -> tuple[int, Json]:
+    def _within(self, parent: tuple[str, ...]) -> tuple[int, Json | str]:
         status = self.namespaces.get(parent)
-        if isinstance(status, str):
-            return 404, status
+        if isinstance(status, Alien):
+            return status.status, status.body
         if status:
             error = {"message": f"refused by the server: {status}", "type": "Refused", "code": status}
             return status, {"error": error}
@@ -148,7 +157,8 @@ def running(server: RestServer) -> Iterator[RestServer]:
             status, headers, answer = next(given, (0, {}, {}))
             if not status:
                 status, answer = server.answer(self.command, url.path, parse_qs(url.query), body)
-            self.reply(status, json.dumps(answer).encode(), headers)
+            text = answer if isinstance(answer, str) else json.dumps(answer)
+            self.reply(status, text.encode(), headers)
 
         do_GET = do_POST = _answer
 

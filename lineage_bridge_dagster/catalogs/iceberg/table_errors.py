@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from botocore.exceptions import BotoCoreError
 
@@ -94,12 +95,34 @@ def concerns_one_table(error: CallError) -> bool:
     """Whether an error of loading one table says nothing about the others, of which some were loaded.
 
     Either the catalog refused this table alone, or it returned something that cannot be read here. A failed
-    sign-in, throttling or a missing answer may concern every table.
+    sign-in, throttling, a missing answer or one of a proxy may concern every table.
     """
     from pyiceberg.exceptions import ForbiddenError
 
     refused = isinstance(error, AccessDeniedError) and isinstance(error.__cause__, ForbiddenError)
-    return refused or type(error) in (CallError, UnreadableTableError)
+    own = _response(error.__cause__) is None or is_catalogs(error)
+    return own and (refused or type(error) in (CallError, UnreadableTableError))
+
+
+def is_catalogs(error: CallError) -> bool:
+    """Whether an error is the catalog's own answer: `IcebergErrorResponse` of the REST specification.
+
+    A proxy or a gateway answers with a page, with nothing, or with JSON of its own.
+    """
+    return _is_icebergs(_response(error.__cause__))
+
+
+def _response(error: BaseException | None) -> Any:
+    """The HTTP response that an exception of PyIceberg comes from; None without one."""
+    return getattr(getattr(error, "__cause__", None), "response", None)
+
+
+def _is_icebergs(response: Any) -> bool:
+    match json_of(getattr(response, "content", None), dict):
+        # Iceberg's own server may have no message.
+        case {"error": {"message": str() | None, "type": str(), "code": int()}}:
+            return True
+    return False
 
 
 @contextmanager
@@ -140,10 +163,9 @@ def _class_of(error: BaseException) -> type[CallError]:
     from requests import exceptions as http
     from urllib3.exceptions import NewConnectionError
 
-    response = getattr(error.__cause__, "response", None)
+    response = _response(error)
     status = getattr(response, "status_code", 0)
-    if status == 404 and json_of(getattr(response, "content", b""), dict) is None:
-        # A proxy's page: the catalog itself answers in JSON.
+    if status == 404 and not _is_icebergs(response):
         return AmbiguousError
     # AWS's services may throttle with 400, and name the error in this header.
     code = getattr(response, "headers", {}).get("x-amzn-ErrorType", "")

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 from lineage_bridge_dagster.catalogs.calls import answers
 from lineage_bridge_dagster.catalogs.errors import CallError, NotFoundError
 from lineage_bridge_dagster.catalogs.iceberg.snapshots import SnapshotError, SnapshotState
-from lineage_bridge_dagster.catalogs.iceberg.table_errors import UnreadableTableError, table_errors
+from lineage_bridge_dagster.catalogs.iceberg.table_errors import (
+    UnreadableTableError,
+    is_catalogs,
+    table_errors,
+)
 from lineage_bridge_dagster.catalogs.plans import TableRevision
 from lineage_bridge_dagster.errors import LineageBridgeError
 
@@ -204,8 +208,8 @@ def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier]:
     except NotFoundError:
         return []
     except CallError as error:
-        # A catalog without levels refuses the question.
-        if len(namespace) > 1 or type(error) is not CallError:
+        # A catalog without levels refuses the question, in its own words.
+        if len(namespace) > 1 or type(error) is not CallError or not is_catalogs(error):
             raise
         return []
     # One that ignores what it is asked about lists the top level again.

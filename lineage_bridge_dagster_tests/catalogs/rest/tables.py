@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -139,7 +140,8 @@ def answer(status: int, error_type: str = "") -> Callable[[], requests.Response]
         made.status_code = status
         made.url = "http://catalog.example.com/iceberg"
         made.headers["x-amzn-ErrorType"] = error_type
-        made._content = b"{}" if status == 404 else b""
+        error = {"message": "Table does not exist", "type": "NoSuchTableException", "code": 404}
+        made._content = json.dumps({"error": error}).encode() if status == 404 else b""
         return made
 
     return make

@@ -36,9 +36,16 @@ from lineage_bridge_dagster_tests.catalogs.glue.graphs import (
     complete_coverage,
 )
 from lineage_bridge_dagster_tests.catalogs.glue.runs import clock, push_to_rest
-from lineage_bridge_dagster_tests.rest_server import RestServer, loaded, running, with_type
+from lineage_bridge_dagster_tests.rest_server import Alien, RestServer, loaded, running, with_type
 
 GOOD = ("shop", "good")
+
+#: Answers of proxies and gateways before a catalog: a page, nothing, and JSON of their own.
+ALIENS = (
+    *(Alien(status, "<html><body>not here</body></html>") for status in (400, 403, 404, 501)),
+    *(Alien(status, "") for status in (400, 404)),
+    Alien(404, '{"message": "no Route matched with those values"}'),
+)
 
 #: What LoadTable answers, the part of the reason that the note has, and whether it is the table's own.
 ANSWERS: list[tuple[Any, str, bool]] = [
@@ -53,7 +60,7 @@ ANSWERS: list[tuple[Any, str, bool]] = [
     (429, "429", False),
     (500, "500", False),
     (503, "503", False),
-    ("a page of a proxy", "404", False),
+    *((answer, str(answer.status), False) for answer in ALIENS),
     ({"not": "metadata"}, "not", False),
 ]
 
@@ -197,9 +204,9 @@ def test_a_catalog_without_levels_is_listed_once(server: RestServer, refusal: in
     assert (found.names, found.errors) == ([("shop",)], [])
 
 
-@pytest.mark.parametrize("status", [401, 403, 429, 500, 503, "a page of a proxy"])
-def test_what_could_not_be_asked_is_not_nothing(server: RestServer, status: int | str) -> None:
-    server.namespaces["shop",] = status
+@pytest.mark.parametrize("answer", [401, 403, 429, 500, 503, *ALIENS])
+def test_what_could_not_be_asked_is_not_nothing(server: RestServer, answer: int | Alien) -> None:
+    server.namespaces["shop",] = answer
     found = list_namespaces(open_catalog(server.catalogs(), "lake"))
     assert (found.names, len(found.errors)) == ([("shop",)], 1)
 
