@@ -124,7 +124,8 @@ def iam_policy(
     read from Confluent's provider integration, with the Cloud API key. --collector by itself is also for a
     role, which the account of the catalog, or --principal, may assume.
 
-    If Lake Formation governs the tables, it must also grant DESCRIBE on them, and ALTER for pushes.
+    If Lake Formation governs the tables, it must also grant DESCRIBE on them, and ALTER and SELECT
+    for pushes.
 
     Exits 0 if a policy was printed, even if it has placeholders or is split into several; 2 for wrong options
     or settings.

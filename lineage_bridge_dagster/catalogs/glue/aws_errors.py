@@ -200,7 +200,8 @@ def _classify(code: str, status: int, action: str) -> tuple[type[CallError], str
         return (
             AccessDeniedError,
             f"Allow {action} on the catalog, the database and the table in the caller's IAM policy. If Lake "
-            "Formation governs the table, grant permissions there too: DESCRIBE to read it, ALTER to push.",
+            "Formation governs the table, grant permissions there too: DESCRIBE to read it, ALTER and SELECT "
+            "to push.",
         )
     if code == "EntityNotFoundException":
         return NotFoundError, "It does not exist in this account's Glue catalog in this region."

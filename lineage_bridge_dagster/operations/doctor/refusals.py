@@ -64,7 +64,7 @@ def refusal_remedy(message: str, action: str) -> str:
     parts = [where or f"Allow {refused.action or action}{on} in the caller's IAM policy"]
     if (refused.action or action).startswith("glue:"):
         parts += [_CATALOG_RESOURCES]
-        parts += ["If Lake Formation governs the table, grant DESCRIBE there to read it and ALTER to push"]
+        parts += ["If Lake Formation governs the table, grant DESCRIBE there, and to push ALTER and SELECT"]
     return ". ".join(parts) + "."
 
 

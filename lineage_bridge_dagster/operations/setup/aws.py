@@ -107,7 +107,7 @@ class Aws:
         try:
             for page in self._pages(Call("lakeformation", "ListPermissions", parameters), "NextToken"):
                 for entry in page.get("PrincipalResourcePermissions") or ():
-                    if _is_of(entry.get("Resource") or {}, resource) and not entry.get("Condition"):
+                    if covers(entry.get("Resource") or {}, resource) and not entry.get("Condition"):
                         found |= set(entry.get("Permissions") or ())
         except SetupError as error:
             # Before the catalog and the namespace exist, nothing is granted on them.
@@ -183,8 +183,8 @@ class Aws:
             parameters[token] = page[token]
 
 
-def _is_of(listed: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a listed permission applies to the requested database, or to the whole requested table."""
+def covers(listed: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a listed permission applies to the wanted database, or to the whole of the wanted table."""
     if "Database" in wanted:
         return "Database" in listed
     if "Table" in listed:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from botocore.stub import ANY
 
 from lineage_bridge_dagster.lineage.model import Graph
@@ -101,7 +103,10 @@ def test_a_trail_that_may_not_be_read_is_said_to_be_unknown() -> None:
     assert f"--region {REGION}" in found.remedy
 
 
-def _governed(registered: bool, *permissions: str, denied: bool = False) -> Context:
+def _governed(
+    registered: bool, *permissions: str, denied: bool = False, columns: Mapping[str, Any] | None = None
+) -> Context:
+    """A table of which the caller is granted these permissions, and SELECT on these columns."""
     graph = Graph()
     add_table(graph, "orders.v1")
     glue, answers = stubbed("glue")
@@ -114,7 +119,13 @@ def _governed(registered: bool, *permissions: str, denied: bool = False) -> Cont
     if denied:
         stubber.add_client_error("list_permissions", "AccessDeniedException", "no", 400)
     else:
-        granted = [{"Principal": principal, "Permissions": list(permissions)}] if permissions else []
+        on_table = {"Resource": {"Table": name}, "Permissions": list(permissions)}
+        on_columns = {
+            "Resource": {"TableWithColumns": {**name, **(columns or {})}},
+            "Permissions": ["SELECT"],
+        }
+        grants = [*([on_table] if permissions else []), *([on_columns] if columns is not None else [])]
+        granted = [{"Principal": principal, **grant} for grant in grants]
         stubber.add_response("list_permissions", {"PrincipalResourcePermissions": granted}, request)
     return context_of(graph=graph, sts=caller(), glue=glue, lakeformation=lake)
 
@@ -127,11 +138,28 @@ def test_tables_that_lake_formation_does_not_govern_need_no_grant() -> None:
 def test_a_missing_grant_is_named_with_the_command() -> None:
     (found,) = examine(glue_refusals.lake_formation, _governed(True, "DESCRIBE"))
     assert found.status is CheckStatus.FAILED
-    assert "without ALTER" in found.result
-    assert f"DataLakePrincipalIdentifier={ROLE} --permissions DESCRIBE ALTER" in found.remedy
-    for enough in (("DESCRIBE", "ALTER"), ("ALL",)):
-        (found,) = examine(glue_refusals.lake_formation, _governed(True, *enough))
-        assert found.status is CheckStatus.OK
+    assert "without ALTER and SELECT" in found.result
+    assert f"DataLakePrincipalIdentifier={ROLE} --permissions DESCRIBE ALTER SELECT" in found.remedy
+    (found,) = examine(glue_refusals.lake_formation, _governed(True, "ALL"))
+    assert found.status is CheckStatus.OK
+
+
+@pytest.mark.parametrize(
+    ("columns", "status"),
+    [
+        ({"ColumnWildcard": {}}, CheckStatus.OK),
+        ({"ColumnWildcard": {"ExcludedColumnNames": ["ssn"]}}, CheckStatus.FAILED),
+        ({"ColumnNames": ["id"]}, CheckStatus.FAILED),
+        (None, CheckStatus.FAILED),
+    ],
+)
+def test_a_caller_who_sees_some_columns_would_write_the_table_without_the_others(
+    columns: Mapping[str, Any] | None, status: CheckStatus
+) -> None:
+    governed = _governed(True, "ALTER", "DESCRIBE", columns=columns)
+    (found,) = examine(glue_refusals.lake_formation, governed)
+    assert found.status is status
+    assert ("without SELECT" in found.result) == (status is CheckStatus.FAILED)
 
 
 def test_grants_that_may_not_be_listed_are_said_to_be_unknown() -> None:
