@@ -75,6 +75,7 @@ def test_identifiers_are_returned_as_written(parser: FlinkSqlParser) -> None:
     ("text", "position"),
     [
         ("SELECT FROM t", Position(1, 8)),
+        ("SELECT o.$rowtime,\to.$rowtime FROM t o WHERE p.$rowtime > , 1", Position(1, 57)),
         ("SELECT a FROM t;\n\n  SELECT '😀😀', $ FROM t", Position(3, 16)),
         ("CREATE OR ALTER MATERIALIZED TABLE m START_MODE = X AS\nSELECT * FORM t", Position(2, 15)),
         ("SELECT 'never closed", Position(1, 8)),
