@@ -1,18 +1,22 @@
 r"""What a topic was called before a connector's transforms.
 
 Routers by expressions often keep all of a name: `(.*)` to `$1-raw`, `(.*)\.(.*)\.(.*)` to `$1_$2_$3`. Then
-an existing topic tells the name before them, and with it the table.
+an existing topic tells the name before them, and with it the table. So it does if a router leaves out only
+the database or the schema (`$1_$3`), which the configuration names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.transforms.routing import Routing
 
+#: Lists of what tables are in, of which a router may leave out the name.
+_CONTAINERS = ("database.include.list", "database.whitelist", "schema.include.list", "schema.whitelist")
+_NAME = re.compile(r"[\w$-]+")
 #: The keys of routers by expressions.
 _ROUTERS = {
     "org.apache.kafka.connect.transforms.RegexRouter": ("regex", "replacement"),
@@ -30,17 +34,23 @@ _MOST_NAMES = 20
 
 @dataclass(frozen=True, slots=True)
 class _Router:
-    """An expression and its replacement, each of texts at even and numbers of groups at odd places."""
+    """An expression and its replacement, each of texts at even and numbers of groups at odd places.
+
+    `lost` is the group that the replacement lacks, if there is one.
+    """
 
     whole: tuple[str, ...]
     result: tuple[str, ...]
+    lost: str = ""
 
-    def undo(self, name: str) -> list[str]:
-        """The names that it may have made a name of."""
+    def undo(self, name: str, containers: Iterable[str]) -> list[str]:
+        """The names that it may have made a name of, in one of these databases or schemas."""
         found: dict[str, None] = {}
-        for groups in _Split(self.result).of(name):
-            if all(group in groups for group in self.whole[1::2]):
-                found["".join(groups[part] if at % 2 else part for at, part in enumerate(self.whole))] = None
+        for kept in _Split(self.result).of(name):
+            for lost in containers if self.lost else [""]:
+                groups = {**kept, self.lost: lost}
+                parts = (groups[part] if at % 2 else part for at, part in enumerate(self.whole))
+                found["".join(parts)] = None
             if len(found) > _MOST_NAMES:
                 break
         return list(found)
@@ -83,12 +93,15 @@ class Origins:
     def __init__(self, config: Config, routing: Routing) -> None:
         self._routing = routing
         self._routers: list[_Router] = []
+        listed = [item for key in _CONTAINERS for item in config.items(key)]
+        self._containers = [item for item in listed if _NAME.fullmatch(item)]
         self.are_lost = False
         for label in dict.fromkeys(config.items("transforms")):
             kind = config.get(f"transforms.{label}.type")
             keys = _ROUTERS.get(kind, ())
             texts = [config.get(f"transforms.{label}.{key}") for key in keys]
-            if texts and (router := _router(*texts)):
+            router = _router(*texts) if texts else None
+            if router and (self._containers or not router.lost):
                 self._routers.append(router)
             elif texts:
                 self.are_lost = True
@@ -97,19 +110,23 @@ class Origins:
         """The names with a prefix that the transforms turn into a topic."""
         names = [topic]
         for router in reversed(self._routers):
-            before = [earlier for name in names for earlier in router.undo(name)]
+            before = [earlier for name in names for earlier in router.undo(name, self._containers)]
             names = list(dict.fromkeys([*names, *before]))[: _MOST_NAMES + 1]
         return [name for name in names if name.startswith(prefix) and self._routing.route(name) == [topic]]
 
 
 def _router(regex: str, replacement: str) -> _Router | None:
-    """None if the name after it does not determine the name before it."""
+    """None if the name after it, and a container's, do not determine the name before it."""
     if "\\" in replacement or "${" in replacement or not (result := _GROUP.split(replacement))[1:]:
         return None
     if "0" in result[1::2]:
         return _Router(("", "0", ""), tuple(result))
     whole = _groups(regex)
-    return _Router(tuple(whole), tuple(result)) if whole and set(whole[1::2]) <= set(result[1::2]) else None
+    lost = [group for group in whole[1::2] if group not in result[1::2]]
+    # The connector's prefix must be in the topic: without it, any topic could be a table.
+    if not whole or len(lost) > 1 or (lost and (whole[0] or lost == whole[1:2])):
+        return None
+    return _Router(tuple(whole), tuple(result), *lost)
 
 
 def _groups(regex: str) -> list[str]:

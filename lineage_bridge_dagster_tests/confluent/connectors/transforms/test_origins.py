@@ -11,8 +11,8 @@ from lineage_bridge_dagster.confluent.connectors.transforms.origins import Origi
 _ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 
 
-def origins(topic: str, *routers: tuple[str, str]) -> list[str]:
-    values = {"transforms": ",".join(f"r{number}" for number in range(len(routers)))}
+def origins(topic: str, *routers: tuple[str, str], **settings: str) -> list[str]:
+    values = {"transforms": ",".join(f"r{number}" for number in range(len(routers))), **settings}
     for number, (regex, replacement) in enumerate(routers):
         prefix = f"transforms.r{number}."
         values |= {prefix + "type": _ROUTER, prefix + "regex": regex, prefix + "replacement": replacement}
@@ -59,3 +59,27 @@ def test_a_name_that_can_be_split_in_several_ways_has_several_origins() -> None:
 )
 def test_a_name_that_a_router_does_not_tell_is_not_guessed(topic: str, router: tuple[str, str]) -> None:
     assert origins(topic, router) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "router", "schemas", "expected"),
+    [
+        ("pg_orders", (r"(.*)\.(.*)\.(.*)", "$1_$3"), "public", ["pg.public.orders"]),
+        (
+            "pg_orders",
+            (r"(.*)\.(.*)\.(.*)", "$1_$3"),
+            "public, sales",
+            ["pg.public.orders", "pg.sales.orders"],
+        ),
+        ("pg_orders", (r"(.*)\.(.*)\.(.*)", "$1_$3"), "sales_.*", []),
+        ("my_orders", (r"(.*)\.(.*)\.(.*)", "$1_$3"), "public", []),
+        # Nothing tells these from topics of others.
+        ("orders", (r"(.*)\.(.*)\.(.*)", "$3"), "public", []),
+        ("orders", (r"(.*)\.public\.(.*)", "$2"), "pg", []),
+        ("orders", (r"pg\.(.*)\.(.*)", "$2"), "public", []),
+    ],
+)
+def test_a_schema_that_a_router_leaves_out_is_the_configured_one(
+    topic: str, router: tuple[str, str], schemas: str, expected: list[str]
+) -> None:
+    assert origins(topic, router, **{"schema.include.list": schemas}) == expected
