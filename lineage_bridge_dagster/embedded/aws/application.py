@@ -38,6 +38,7 @@ _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_requ
 _REASONS = {
     200: "OK",
     204: "No Content",
+    206: "Partial Content",
     409: "Conflict",
     400: "Bad Request",
     403: "Forbidden",
@@ -76,13 +77,13 @@ class Application:
         self._s3_writes = threading.Lock()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Handle one request."""
+        """Handle one request, whose body is read to its end, so that the next one can follow."""
         if self.closed:
             raise _disconnect(environ, "the server was stopped")
         path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
-        if path.startswith(ADMIN):
-            return self._admin(environ, path.removeprefix(ADMIN), start_response)
         body = _body(environ)
+        if path.startswith(ADMIN):
+            return self._admin(environ["REQUEST_METHOD"], path.removeprefix(ADMIN), body, start_response)
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         operation = (
             target.partition(".")[2]
@@ -116,6 +117,10 @@ class Application:
         if service == "s3tables":
             query = parse_qs(environ.get("QUERY_STRING", ""))
             return _send(start, *self.table_buckets.answer(method, path, query, body))
+        if service == "s3" and (read := self.objects.read(method, path, environ)):
+            status, headers, content = read
+            start(f"{status} {_REASONS[status]}", [*headers.items(), ("x-amz-request-id", "local")])
+            return [content]
         if service == "s3" and method in ("PUT", "POST", "DELETE"):
             with self._s3_writes:
                 status, chunks = self._call_moto(environ, body, start)
@@ -166,8 +171,7 @@ class Application:
             return self._handle(environ, path, body, operation, region, start)
         raise AwsError(fault.code, fault.message, fault.status)
 
-    def _admin(self, environ: Environ, path: str, start: StartResponse) -> Iterable[bytes]:
-        method = environ["REQUEST_METHOD"]
+    def _admin(self, method: str, path: str, body: bytes, start: StartResponse) -> Iterable[bytes]:
         if (method, path) == ("GET", "health"):
             return _send(start, 200, {"status": "ok"})
         if (method, path) == ("GET", "calls"):
@@ -175,7 +179,7 @@ class Application:
         if path == "faults" and method in ("GET", "POST", "DELETE"):
             if method == "POST":
                 try:
-                    self.faults.add(Fault(**json.loads(_body(environ))))
+                    self.faults.add(Fault(**json.loads(body)))
                 except (TypeError, ValueError) as error:
                     return _send(start, 400, {"error": str(error)})
             if method == "DELETE":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import socket
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -15,7 +18,7 @@ from moto.glue.models import glue_backends
 from moto.lakeformation.models import lakeformation_backends
 from moto.moto_server.werkzeug_app import MotoRequestHandler
 from moto.s3.models import s3_backends
-from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.serving import ThreadedWSGIServer
 
 from lineage_bridge_dagster.embedded.aws.application import Application, GlueExtension
 from lineage_bridge_dagster.embedded.aws.faults import Fault, Faults
@@ -44,13 +47,63 @@ def _session() -> Any:
 
 
 class _Handler(MotoRequestHandler):
+    """Answers the requests of a connection, which werkzeug would close, with its thread, after the first."""
+
+    server: _Server
+    protocol_version = "HTTP/1.1"
     # Headers and body are sent in two writes; Nagle's algorithm would delay each response by 40 ms.
     disable_nagle_algorithm = True
 
-    def log(self, type: str, message: str, *args: Any) -> None:
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.server.connections.discard(self.connection)
+        super().finish()
+
+    def run_wsgi(self) -> None:
+        """Answer a request, whose body the application reads to its end."""
+        answered: list[Any] = []
+
+        def start(status: str, headers: list[tuple[str, str]], *_: Any) -> Callable[[bytes], None]:
+            answered[:] = status, headers
+            return lambda _: None
+
+        try:
+            content = b"".join(self.server.app(self.make_environ(), start))
+        except ConnectionError:
+            raise
+        except Exception:
+            self.log_error("Error on %s %s:\n%s", self.command, self.path, traceback.format_exc())
+            self.send_error(500)
+            return
+        status, headers = answered
+        code, _, reason = status.partition(" ")
+        self.send_response(int(code), reason)
+        for header in headers:
+            self.send_header(*header)
+        if "content-length" not in {name.lower() for name, _ in headers}:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Log errors only."""
-        if type == "error":
-            super().log(type, message, *args)
+
+
+class _Server(ThreadedWSGIServer):
+    """A server that knows its open connections."""
+
+    def __init__(self, port: int, application: Application) -> None:
+        self.connections: set[socket.socket] = set()
+        super().__init__("127.0.0.1", port, application, handler=_Handler)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for connection in tuple(self.connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 class StrictAws:
@@ -71,7 +124,7 @@ class StrictAws:
         self._extend = extend
         self._port = port
         self._faults = Faults()
-        self._server: BaseWSGIServer | None = None
+        self._server: _Server | None = None
         self._application: Application | None = None
         self._store: Store | None = None
         self._thread: threading.Thread | None = None
@@ -94,9 +147,7 @@ class StrictAws:
             self.table_buckets,
             self._extend and self._extend(glue),
         )
-        self._server = make_server(
-            "127.0.0.1", self._port, self._application, threaded=True, request_handler=_Handler
-        )
+        self._server = _Server(self._port, self._application)
         self._port = self._server.server_port
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="strict-aws", daemon=True
