@@ -13,20 +13,33 @@ from lineage_bridge_dagster_tests.assets.world import ENV, World
 TABLES_A_CLUSTER, TOPICS_A_CONNECTOR, FIELDS = 500, 20, 12
 
 
-def synthetic(tables: int) -> Discovery:
+def synthetic(tables: int, first: int = 0) -> Discovery:
     """Tables with a chain each: dataset, connector, raw topic, Flink statement, topic, Tableflow, Glue.
 
     Every tenth statement also reads the previous table's topic, so that chains join; a cluster has 500 tables
     and a connector 20 raw topics. Each table's topic has a schema of 12 fields.
+
+    Args:
+        first: the number of the first table, of which a cluster begins. The clusters before are not selected.
     """
     world = World()
-    for start in range(0, tables, TABLES_A_CLUSTER):
-        _add_cluster(world, start, min(tables, start + TABLES_A_CLUSTER))
+    if first:
+        world.graph.add_node(
+            world.graph.nodes[_topic(world, first - 1)].with_attributes(outside_selection=True)
+        )
+    for start in range(first, first + tables, TABLES_A_CLUSTER):
+        _add_cluster(world, start, min(first + tables, start + TABLES_A_CLUSTER))
     return world.discovery()
+
+
+def _topic(world: World, number: int) -> str:
+    return world.topic(f"lkc-{number // TABLES_A_CLUSTER:05d}", f"orders.{number:06d}.v1")
 
 
 def _add_cluster(world: World, start: int, end: int) -> None:
     connector = ""
+    before = (start - 1) // TABLES_A_CLUSTER
+    previous = ids.topic_id(ENV, f"lkc-{before:05d}", f"orders.{start - 1:06d}.v1")
     cluster = f"lkc-{start // TABLES_A_CLUSTER:05d}"
     for number in range(start, end):
         if number % TOPICS_A_CONNECTOR == 0 or number == start:
@@ -35,12 +48,11 @@ def _add_cluster(world: World, start: int, end: int) -> None:
             world.edge(dataset, connector, EdgeType.CONSUMES)
         raw = world.topic(cluster, f"shop.public.raw-{number:06d}")
         world.edge(connector, raw, EdgeType.PRODUCES)
-        topic = world.topic(cluster, f"orders.{number:06d}.v1")
-        before = (number - 1) // TABLES_A_CLUSTER
-        previous = ids.topic_id(ENV, f"lkc-{before:05d}", f"orders.{number - 1:06d}.v1")
-        reads = [raw, previous] if number and number % 10 == 0 else [raw]
+        topic = _topic(world, number)
+        reads = [raw, previous] if number % 10 == 0 and previous in world.graph else [raw]
         sql = f"INSERT INTO `orders.{number:06d}.v1` SELECT * FROM `shop.public.raw-{number:06d}`"  # noqa: S608
         world.statement(f"enrich-{number:06d}", sql, reads, [topic])
+        previous = topic
         _schema(world, topic, f"orders.{number:06d}.v1-value")
         table = world.graph.nodes[world.glue(cluster, f"orders.{number:06d}.v1")]
         table.attributes["columns"] = [
