@@ -20,6 +20,7 @@ from lineage_bridge_dagster.lineage.cycles import break_cycles
 from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.gaps import Gaps
 from lineage_bridge_dagster.lineage.model import Node, NodeType
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 from lineage_bridge_dagster.lineage.upstream import Place, node_of
 from lineage_bridge_dagster.specs import keys
 from lineage_bridge_dagster.specs.graph_view import PROCESSES, GraphView, NodeContext, Role
@@ -228,8 +229,9 @@ def _completed(spec: AssetSpec, deps: Iterable[AssetKey], downstream: Mapping[st
 def _kind(asset: Asset) -> str:
     if asset.role is Role.CHAIN:
         return "chains"
-    if asset.node.node_type == NodeType.KAFKA_TOPIC:
-        return "topics"
+    if isinstance(asset.node, TopicNode):
+        # The code location of its own cluster may materialize it too.
+        return "external" if asset.node.outside_selection else "topics"
     return "tables" if takes_lineage(asset.node) else "external"
 
 

@@ -13,7 +13,7 @@ from lineage_bridge_dagster.lineage.discovery import Discovery
 from lineage_bridge_dagster.lineage.glue_status import is_in_glue
 from lineage_bridge_dagster.lineage.model import Node, NodeType
 from lineage_bridge_dagster.lineage.model import scopes_of as reporters_of
-from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, TableflowNode
+from lineage_bridge_dagster.lineage.nodes import GlueTableNode, IcebergTableNode, TableflowNode, TopicNode
 from lineage_bridge_dagster.text import first_few
 
 TABLEFLOW = "tableflow"
@@ -90,7 +90,8 @@ def scopes_of(discovery: Discovery) -> list[ListScope]:
     """The lists of every cluster and database in the discovery; only a refresh finds new clusters."""
     found: set[ListScope] = set()
     for node in discovery.graph.of_type(NodeType.KAFKA_TOPIC, NodeType.TABLEFLOW_TABLE):
-        if node.environment_id and node.cluster_id:
+        outside = isinstance(node, TopicNode) and node.outside_selection
+        if node.environment_id and node.cluster_id and not outside:
             found.add(ListScope(TABLEFLOW, node.environment_id, node.cluster_id))
             found.add(ListScope(INTEGRATIONS, node.environment_id, node.cluster_id))
     places = [node.place for node in discovery.graph.of_kind(GlueTableNode)]

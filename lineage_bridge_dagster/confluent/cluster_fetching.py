@@ -119,6 +119,7 @@ class ClusterListing:
     """Resources of one Kafka cluster.
 
     Attributes:
+        selected: whether the settings select it; else only what may feed the selected ones is read.
         topics_complete: whether the list of topics was fully read.
         group_topics: the topics of each consumer group whose lags are available.
         offsets: what the offsets of connectors in doubt name, by connector name.
@@ -126,6 +127,7 @@ class ClusterListing:
     """
 
     place: Place
+    selected: bool = True
     topics: Sequence[KafkaTopic] = ()
     topics_complete: bool = False
     configs: Sequence[TopicSetting] = ()
@@ -162,16 +164,20 @@ class ClusterFetch:
         self._offsets = OffsetFetch(session, recorder, cache, place) if cache is not None else None
 
     def primary_tasks(self) -> list[Task]:
-        return [self._list_topics, self._list_connectors, self._list_tableflow, self._list_integrations]
+        tables = [self._list_tableflow, self._list_integrations] if self._listing.selected else []
+        return [self._list_topics, self._list_connectors, *tables]
 
     def secondary_tasks(self) -> list[Task]:
         """Mirrors and consumer groups; none if the topics' failure shows that they would fail too."""
+        tasks = {"mirrors": self._list_mirrors}
+        if self._listing.selected:
+            tasks["consumer_groups"] = self._list_groups
         error = self._recorder.error_of(self._place.scope("kafka"))
         if isinstance(error, MissingCredential | Unauthorized | Unreachable | UntrustedAddress):
-            for api in ("mirrors", "consumer_groups"):
+            for api in tasks:
                 self._recorder.coverage.add(self._recorder.report_of(self._place.scope(api), error))
             return []
-        return [self._list_mirrors, self._list_groups]
+        return list(tasks.values())
 
     def detail_tasks(self) -> list[Task]:
         """Requests needed only for resources that an earlier stage found."""

@@ -14,7 +14,7 @@ from lineage_bridge_dagster.confluent.api.connect import OFFSETS
 from lineage_bridge_dagster.confluent.api.session import ConfluentSession
 from lineage_bridge_dagster.confluent.cluster_fetching import ClusterListing
 from lineage_bridge_dagster.confluent.connectors.java_regex.patterns import EXPRESSIONS
-from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetched, fetch
+from lineage_bridge_dagster.confluent.fetching import EnvironmentListing, Fetch, Fetched
 from lineage_bridge_dagster.confluent.graph.builder import Builder, Console
 from lineage_bridge_dagster.confluent.graph.connector_columns import add_connector_columns
 from lineage_bridge_dagster.confluent.graph.connectors import add_connectors
@@ -45,6 +45,7 @@ from lineage_bridge_dagster.confluent.settings import ConfluentSettings
 from lineage_bridge_dagster.errors import LineageBridgeError
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.discovery import Discovery
+from lineage_bridge_dagster.lineage.selection import ClusterSelection
 from lineage_bridge_dagster.lineage.sql_policy import limited
 from lineage_bridge_dagster.lineage.times import iso, utc_now
 from lineage_bridge_dagster.lineage.unknowns import note_lines, with_notes
@@ -89,18 +90,21 @@ def discover(
     recorder = ScopeRecorder(progress)
     EXPRESSIONS.try_again()
     offsets = OffsetCache(last, clock()) if settings.connector_offsets else None
+    now, cache = iso(clock()), FlinkCache(last)
+    selection = ClusterSelection(settings.clusters, last.graph if last else None)
     with ConfluentSession(settings, transport, renew=renew) as session:
-        fetched = fetch(session, recorder, offsets)
-    now = iso(clock())
-    builder = Builder(now=now, console=Console.of(session.base), places=fetched.places)
-    _add_topics(builder, recorder, fetched)
-    for cluster in fetched.clusters:
-        _add_cluster(builder, recorder, cluster)
-    cache = FlinkCache(last)
-    texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
-    for environment in fetched.environments:
-        for ksqldb in environment.ksqldb:
-            add_ksqldb(builder, environment.environment, ksqldb)
+        fetch = Fetch(session, recorder, offsets)
+        fetched = fetch.run()
+        read = {cluster.place.key for cluster in fetched.clusters}
+        while True:
+            builder = Builder(now=now, console=Console.of(session.base), places=fetched.places)
+            texts = _add_nodes(builder, recorder, fetched, parser, cache)
+            # Lineage does not end where the selected clusters do.
+            unread = selection.feeding(builder.graph) & fetched.places.keys() - read
+            if not unread:
+                break
+            fetch.run_upstream(unread)
+            read |= unread
     settle_writers(builder.graph)
     add_connector_conventions(builder)
     for environment in fetched.environments:
@@ -114,20 +118,21 @@ def discover(
         for ksqldb in environment.ksqldb:
             add_ksqldb_columns(builder, environment.environment, ksqldb)
     remove_unused_internal_topics(builder)
+    graph = selection.of(builder.graph)
     for_offsets = session.requests_for(OFFSETS)
     recorder.progress(
-        f"Confluent: {len(builder.graph.nodes)} nodes, {len(builder.graph.edges)} edges, "
+        f"Confluent: {len(graph.nodes)} nodes, {len(graph.edges)} edges, "
         f"{session.requests} requests" + (f", {for_offsets} of them for {OFFSETS}" if for_offsets else "")
     )
     # Responses arrive in any order; the stored discovery must not depend on it.
-    coverage = with_notes(Coverage(sorted(recorder.coverage, key=lambda report: report.scope)), builder.graph)
+    coverage = with_notes(Coverage(sorted(recorder.coverage, key=lambda report: report.scope)), graph)
     for scope, line in note_lines(coverage):
         progress(f"{scope}: {line}")
     caches = {FlinkCache.NAME: cache.to_json()} if texts is not None else {}
     if offsets is not None:
         unlisted = any(report.scope.api in _CONNECTOR_LISTS for report in coverage.incomplete)
         caches[OffsetCache.NAME] = offsets.to_json(keep_all=unlisted)
-    return limited(Discovery(builder.graph, coverage, now, caches), sql, last)
+    return limited(Discovery(graph, coverage, now, caches), sql, last)
 
 
 def require_environments(discovery: Discovery) -> None:
@@ -143,6 +148,24 @@ def require_environments(discovery: Discovery) -> None:
         f"Confluent's environments could not be listed, so nothing can be discovered ({report.status}).",
         hint=report.reason,
     )
+
+
+def _add_nodes(
+    builder: Builder,
+    recorder: ScopeRecorder,
+    fetched: Fetched,
+    parser: FlinkSqlParser | None,
+    cache: FlinkCache,
+) -> JobTexts | None:
+    """Add everything that was fetched with the edges between it, without schemas and columns."""
+    _add_topics(builder, recorder, fetched)
+    for cluster in fetched.clusters:
+        _add_cluster(builder, recorder, cluster)
+    texts = _add_flink(builder, recorder, fetched.environments, parser, cache)
+    for environment in fetched.environments:
+        for ksqldb in environment.ksqldb:
+            add_ksqldb(builder, environment.environment, ksqldb)
+    return texts
 
 
 def _add_topics(builder: Builder, recorder: ScopeRecorder, fetched: Fetched) -> None:

@@ -8,12 +8,13 @@ registries, ksqlDB clusters) + 1 (Flink regions, if there are pools) + 7 C (topi
 consumer groups, connectors, Tableflow topics, integrations) + R (schemas) + 2 F (statements, materialized
 tables) + K (streams and tables with their columns, queries); more for lists longer than a page, 1 for the
 links of each cluster with mirrors, 1 for each consumer group of a dedicated cluster, and at most once an hour
-1 for each managed connector whose configuration leaves open what it reads.
+1 for each managed connector whose configuration leaves open what it reads. A cluster that the settings leave
+out, but that feeds one of theirs, takes 4: topics, settings, mirrors, connectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -149,7 +150,7 @@ class Fetched:
     """All listings of a discovery.
 
     Attributes:
-        clusters: the Kafka clusters that the settings select.
+        clusters: the Kafka clusters that the settings select, and those that are read since they feed them.
         places: every listed Kafka cluster, by environment and cluster id.
     """
 
@@ -158,19 +159,13 @@ class Fetched:
     places: dict[tuple[str, str], Place] = field(default_factory=dict)
 
 
-def fetch(session: ConfluentSession, recorder: ScopeRecorder, offsets: OffsetCache | None = None) -> Fetched:
-    """Run all requests of a discovery; failures are in the recorder's coverage.
+class Fetch:
+    """All requests of a discovery; failures are in the recorder's coverage.
 
     Args:
         offsets: the last answers about connectors' offsets; None asks for no offsets.
-
-    Raises:
-        ConfigurationError: the settings name an environment or a cluster that does not exist.
     """
-    return _Fetch(session, recorder, offsets).run()
 
-
-class _Fetch:
     def __init__(
         self, session: ConfluentSession, recorder: ScopeRecorder, offsets: OffsetCache | None
     ) -> None:
@@ -181,32 +176,49 @@ class _Fetch:
         self._fetched = Fetched()
 
     def run(self) -> Fetched:
+        """Read everything that the settings select.
+
+        Raises:
+            ConfigurationError: the settings name an environment or a cluster that does not exist.
+        """
         fetched = self._fetched
         self._list_environments()
         self._run_stage(self._environment_tasks())
         self._select_clusters()
         flink = FlinkFetch(self._session, self._recorder)
         uses_flink = any(environment.compute_pools for environment in fetched.environments)
-        clusters = [
-            ClusterFetch(self._session, self._recorder, listing, self._offsets)
-            for listing in fetched.clusters
-        ]
-        self._run_stage(
+        self._read_clusters(
+            fetched.clusters,
             [
                 *(flink.lookup_tasks() if uses_flink else ()),
-                *(task for cluster in clusters for task in cluster.primary_tasks()),
                 *self._registry_tasks(),
-                *self._ksqldb_tasks(),
-            ]
+                *self._ksqldb_tasks(self._is_selected),
+            ],
+            [partial(flink.list_region, listing) for listing in self._flink_listings()],
         )
-        self._run_stage(
-            [
-                *(partial(flink.list_region, listing) for listing in self._flink_listings()),
-                *(task for cluster in clusters for task in cluster.secondary_tasks()),
-            ]
-        )
-        self._run_stage(task for cluster in clusters for task in cluster.detail_tasks())
         return fetched
+
+    def run_upstream(self, keys: Collection[tuple[str, str]]) -> None:
+        """Read also what may feed the selected clusters in others that were listed, without their tables."""
+        fetched = self._fetched
+        listings = [ClusterListing(fetched.places[key], selected=False) for key in sorted(keys)]
+        fetched.clusters += listings
+
+        def is_one(environment: Environment, cluster: KsqlCluster) -> bool:
+            return (environment.id, cluster.kafka_cluster_id) in keys
+
+        self._read_clusters(listings, self._ksqldb_tasks(is_one))
+
+    def _read_clusters(
+        self, listings: Iterable[ClusterListing], first: Iterable[Task], second: Iterable[Task] = ()
+    ) -> None:
+        """Read clusters in three stages, the first two with further tasks."""
+        clusters = [
+            ClusterFetch(self._session, self._recorder, listing, self._offsets) for listing in listings
+        ]
+        self._run_stage([*(task for cluster in clusters for task in cluster.primary_tasks()), *first])
+        self._run_stage([*second, *(task for cluster in clusters for task in cluster.secondary_tasks())])
+        self._run_stage(task for cluster in clusters for task in cluster.detail_tasks())
 
     def _run_stage(self, tasks: Iterable[Task]) -> None:
         self._session.map(lambda task: task(), tasks)
@@ -303,11 +315,11 @@ class _Fetch:
         }
         listing.schemas += [schema.model_copy(update=facts) for schema in schemas]
 
-    def _ksqldb_tasks(self) -> list[Task]:
+    def _ksqldb_tasks(self, is_read: Callable[[Environment, KsqlCluster], bool]) -> list[Task]:
         tasks: list[Task] = []
         for listing in self._fetched.environments:
             for cluster in listing.ksqldb_clusters:
-                if self._is_selected(listing.environment, cluster):
+                if is_read(listing.environment, cluster):
                     ksqldb = KsqlListing(cluster)
                     listing.ksqldb.append(ksqldb)
                     tasks.append(partial(self._list_queries, listing.environment, ksqldb))

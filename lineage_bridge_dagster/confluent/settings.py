@@ -41,7 +41,8 @@ class ConfluentSettings(BaseModel):
     )
     clusters: Annotated[NameList, FromVariables((PREFIX + "CLUSTERS",))] = Field(
         default_factory=list,
-        description="Kafka cluster ids or names to read, a list or comma-separated; empty: all.",
+        description="Ids or names of the Kafka clusters whose tables to read, a list or comma-separated; "
+        "empty: all. What feeds them in other clusters is read as well.",
         examples=["lkc-abc123, orders"],
     )
     timeout_seconds: float = Field(

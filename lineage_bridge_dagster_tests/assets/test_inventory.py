@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from botocore.client import BaseClient
 from dagster import AssetKey, DagsterInstance
 
-from lineage_bridge_dagster.assets.inventory import Include, build_inventory
+from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Node, NodeType
+from lineage_bridge_dagster.lineage.selection import ClusterSelection
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
-from lineage_bridge_dagster_tests.assets.world import EAST, ENV, World, world
+from lineage_bridge_dagster_tests.assets.world import EAST, ENV, WEST, World, world
 
 Build = Callable[..., Location]
 
@@ -71,6 +73,26 @@ def test_a_process_depends_on_all_its_inputs_and_one_that_is_no_asset_brings_tho
     assert deps_of_a_copied_topic(processes=True) == {"connect/lkc-east1/cdc"}
     (dataset,) = deps_of_a_copied_topic(processes=False)
     assert dataset.endswith("s.a")
+
+
+def test_code_locations_of_a_cluster_each_share_no_asset_that_can_be_materialized() -> None:
+    def inventory_of(*clusters: str) -> Inventory:
+        found = world(clusters).discovery()
+        selected = ClusterSelection(clusters, None).of(found.graph)
+        return build_inventory(replace(found, graph=selected), LineageTranslator().get_asset_spec)
+
+    def keys(assets: Iterable[Asset]) -> set[AssetKey]:
+        return {asset.key for asset in assets}
+
+    whole, east, west = inventory_of(), inventory_of(EAST), inventory_of(WEST)
+    assert not keys(east.materializable) & keys(west.materializable)
+    assert keys(east.materializable) | keys(west.materializable) == keys(whole.materializable)
+    # The mirror's source is seen from both, and both have the same chain of it.
+    assert AssetKey(["kafka", EAST, "Orders"]) in keys(west.external)
+    for found in (east, west):
+        for table in found.tables:
+            chain = found.view.upstream.distances(table.node.node_id)
+            assert chain == whole.view.upstream.distances(table.node.node_id)
 
 
 def test_two_way_mirrors_load(location: Build) -> None:

@@ -3,6 +3,7 @@ a conflict, a source dataset and a sink."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from lineage_bridge_dagster.lineage import ids
@@ -14,6 +15,7 @@ from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Graph, Node, No
 ENV = "env-abc123"
 EAST, WEST = "lkc-east1", "lkc-west1"
 REGION = "us-east-1"
+_TABLES = (NodeType.TABLEFLOW_TABLE, NodeType.CATALOG_TABLE)
 DATASET = "postgres://pg1.example:5432/shop.public.orders"
 
 
@@ -187,8 +189,8 @@ class World:
         return Discovery(self.graph, Coverage(self.reports), at)
 
 
-def world() -> World:
-    """Build the world with all cases."""
+def world(clusters: Collection[str] = ()) -> World:
+    """Build the world with all cases; with the tables of these clusters alone, if any are given."""
     w = World()
     source = w.dataset(DATASET)
     debezium = w.connector(EAST, "debezium-pg", "PostgresCdcSourceV2")
@@ -244,6 +246,9 @@ def world() -> World:
         )
     )
     w.edge(names[0], ids.schema_id(ENV, "o.v1-value"), EdgeType.HAS_SCHEMA)
+    for node_id, node in [*w.graph.nodes.items()]:
+        if clusters and node.cluster_id not in clusters and node.node_type in _TABLES:
+            del w.graph.nodes[node_id]
     return w
 
 

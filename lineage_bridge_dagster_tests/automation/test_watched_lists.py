@@ -8,6 +8,8 @@ from lineage_bridge_dagster.automation.watched_lists import GLUE, difference, sc
 from lineage_bridge_dagster.lineage.coverage import Coverage, Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Graph, Node, NodeType
 from lineage_bridge_dagster.lineage.nodes import ICEBERG_REST
+from lineage_bridge_dagster.lineage.selection import ClusterSelection
+from lineage_bridge_dagster_tests.assets.world import WEST, world
 from lineage_bridge_dagster_tests.catalogs.glue.graphs import CLUSTER, add_table, discovery, tableflow_node
 
 
@@ -22,6 +24,12 @@ def test_database_knows_the_tables_to_ask_for_by_name() -> None:
     assert scope.tables() == ({"orders"}, ("returns",))
     assert not difference(found, scope, ["orders"])
     assert difference(found, scope, ["orders", "returns"]).new == ("returns",)
+
+
+def test_tables_of_clusters_outside_the_selection_are_not_watched() -> None:
+    found = world([WEST]).discovery()
+    found = replace(found, graph=ClusterSelection([WEST], None).of(found.graph))
+    assert {scope.place for scope in scopes_of(found)} == {WEST, "sales_db"}
 
 
 def test_a_rest_catalog_has_a_list_even_before_its_first_table() -> None:

@@ -60,10 +60,10 @@ def session_with(fake: FakeConfluent, waits: list[float]) -> Iterator[Callable[.
 
 @pytest.fixture
 def run(world: FakeConfluent, parser: FlinkSqlParser) -> Run:
-    """Discovers the small world, with the given settings changed."""
+    """Discovers the small world, with the given settings changed, on top of the `last` discovery."""
 
-    def discovered(**changes: Any) -> Discovery:
+    def discovered(last: Discovery | None = None, **changes: Any) -> Discovery:
         configured = settings(**{"max_attempts": 1, **changes})
-        return discover(configured, transport=world.transport, parser=parser, clock=lambda: NOW)
+        return discover(configured, transport=world.transport, parser=parser, last=last, clock=lambda: NOW)
 
     return discovered

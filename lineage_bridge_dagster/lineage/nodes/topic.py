@@ -31,6 +31,8 @@ class TopicNode(Node):
     is_internal: bool = attribute(Api.KAFKA)
     #: False if no list of topics has it, so that it is known only because something names it.
     observed: bool | None = attribute()
+    #: Whether the settings leave its cluster out, so that what feeds the topic is read, but not its tables.
+    outside_selection: bool = attribute(carried=False)
     #: The bootstrap servers of the topic's cluster.
     bootstrap_endpoint: str = attribute(Api.KAFKA, in_details=False)
 
