@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from lineage_bridge_dagster.confluent.connectors.java_regex import BadRegexError, full_matches
 
 #: Limits of an expansion: its names, its depth, and the length of an expression.
 _MOST_NAMES, _MOST_DEPTH, _MOST_CHARS = 500, 20, 10_000
+#: Characters of one kind in a sample; a topic's name has no more.
+_MOST_REPEATED = 249
 #: Names matched with the expressions of a list, which takes seconds.
 _MOST_MATCHES = 2_000_000
 
@@ -22,9 +25,12 @@ _RANGE = re.compile(r"\\?(.)(?:-\\?([^\]]))?", re.DOTALL)
 #: A name part with characters that a topic's name cannot have.
 _WORD = re.compile(r"(?:[\w$#@ -]|\\[$# -])+")
 _IGNORE_CASE = "(?i)"
-#: What an expression leaves open, and what may be in its place.
-_OPEN = re.compile(r"(?:\\[dw]|\[[^]]+\]|(?<!\\)\.)(?:[*+?]|\{[^}]*\})|\\[dw]")
-_SAMPLES = ("7", "12", "2024")
+#: What an expression leaves open: characters of a kind, and how many.
+_OPEN = re.compile(
+    r"(?P<kind>\\[dw]|\[[^]]+\]|(?<!\\)\.)(?P<several>[*+]|\{(?P<least>\d+)[^}]*\}|\?)|(?P<one>\\[dw])"
+)
+#: What may be in its place: each time digits, or else letters.
+_SAMPLES = (("7", "q", "Q"), ("12", "ab", "AB"), ("2024", "cdef", "CDEF"))
 
 
 class _InfiniteError(ValueError):
@@ -75,8 +81,21 @@ def spelled_names(pattern: str) -> list[str]:
 
 def samples(pattern: str) -> list[str]:
     """Return names that an expression may match, whose open parts differ; empty if they are hard to find."""
-    texts = [_OPEN.sub(part, pattern) for part in _SAMPLES]
+    texts = [_OPEN.sub(partial(_sample, parts), pattern[:_MOST_CHARS]) for parts in _SAMPLES]
     return [name for text in texts if (found := expand(text)) for name in found.names]
+
+
+def _sample(parts: Iterable[str], place: re.Match[str]) -> str:
+    """The first of these parts of the kind that is open there, as long as it must be."""
+    kind = place["kind"] or place["one"]
+    try:
+        part = next((part for part in parts if re.fullmatch(f"{kind}+", part)), "")
+    except re.error:
+        return ""
+    if place["several"] in ("*", "+"):
+        return part
+    length = min(int(place["least"] or 1), _MOST_REPEATED) or len(part)
+    return (part * length)[:length]
 
 
 @dataclass(slots=True)
