@@ -109,6 +109,10 @@ def _body(words: Iterator[str], full_name: str, depth: int) -> Message:
                 # Protobuf has no oneof within another one, so that nesting needs no limit.
                 case ["oneof", name] if depth <= _MAX_DEPTH:
                     fields.append(ProtoField(name, "oneof", parts=_body(words, "", _MAX_DEPTH + 1).fields))
+                case [label, "group", name, "=", _] if label in _LABELS and depth < _MAX_DEPTH:
+                    # Of proto2: a message, and a field of its name in lower case.
+                    inner.append(_body(words, f"{full_name}.{name}" if full_name else name, depth + 1))
+                    fields.append(ProtoField(name.lower(), name, label))
                 case _:
                     _skip_block(words)
                     if "=" in statement and "group" not in statement:

@@ -160,7 +160,9 @@ def _compare(schema: _Type, column: _Type) -> Match:
                 return Match.DIFFERENT
             if "?" in schema.arguments or not column.arguments:
                 return Match.UNKNOWN
-            return _is(schema.arguments == column.arguments)
+            return _is(_in_iceberg(schema.arguments) == column.arguments)
+        case "array" if name == "map" and (entry := _entry(schema)):
+            return _compare(entry, column)
         case "array" | "map":
             if name != schema.name:
                 return Match.DIFFERENT
@@ -168,6 +170,8 @@ def _compare(schema: _Type, column: _Type) -> Match:
                 return Match.UNKNOWN
             return _worst(_compare(s, c) for (_, s), (_, c) in zip(schema.parts, column.parts, strict=True))
         case "record":
+            if name == "boolean" and not schema.parts:
+                return Match.SAME  # what a record without fields becomes within another
             if name != "struct":
                 return Match.DIFFERENT
             if not schema.parts or not column.parts:
@@ -179,6 +183,22 @@ def _compare(schema: _Type, column: _Type) -> Match:
             )
     expected = glue_types().get(schema.name)
     return Match.UNKNOWN if expected is None else _is(name in expected)
+
+
+def _in_iceberg(decimal: tuple[str, ...]) -> tuple[str, ...]:
+    """Precision and scale as a column has them, whose digits are limited."""
+    from lineage_bridge_dagster.schemas.types import MAX_PRECISION
+
+    precision, *scale = decimal
+    return (str(min(int(precision), MAX_PRECISION)) if precision.isdecimal() else precision, *scale)
+
+
+def _entry(array: _Type) -> _Type | None:
+    """The map that an array of keys and values stands for; None for any other array."""
+    record = array.parts[0][1] if array.parts else array
+    parts = dict(record.parts)
+    found = record.name == "record" and parts.keys() == {"key", "value"}
+    return _Type("map", parts=(("", parts["key"]), ("", parts["value"]))) if found else None
 
 
 def _is(same: bool) -> Match:

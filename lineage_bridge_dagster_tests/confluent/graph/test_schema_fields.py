@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lineage_bridge_dagster.confluent.api.schema_registry import Schema
-from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of, record_name
+from lineage_bridge_dagster.confluent.graph.schema_fields import fields_of, record_name, record_names
 from lineage_bridge_dagster.confluent.graph.subjects import SubjectIndex, role_of, split_context, strategy_of
 from lineage_bridge_dagster_tests.confluent.fake import avro
 
@@ -113,6 +113,18 @@ def test_protobuf_fields_of_the_first_message() -> None:
         "at": "google.protobuf.Timestamp",
     }
     assert record_name(schema(text, "PROTOBUF")) == "com.acme.Order"
+
+
+def test_a_group_of_proto2_is_a_field_and_a_message() -> None:
+    text = """
+    message Order {
+      required int32 id = 1;
+      repeated group Line = 2 { optional string sku = 3; optional group Box = 4 { optional int32 n = 5; } }
+      optional string note = 6;
+    }
+    """
+    assert types(text, "PROTOBUF") == {"id": "int32", "line": "array<Line>", "note": "string"}
+    assert record_names(schema(text, "PROTOBUF")) == ("Order", "Order.Line", "Order.Line.Box")
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF", "SOMETHING_NEW"])
