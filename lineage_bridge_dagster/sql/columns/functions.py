@@ -141,14 +141,13 @@ def _window(arguments: Arguments, source: FromClause) -> Relation:
 def _model(
     arguments: Arguments, source: FromClause | None, origin: Callable[[int], Origin], models: Models
 ) -> Relation:
-    """The input's columns, if it is a table, then the model's outputs."""
+    """The input's columns, if it is a table, then the model's outputs, which are all made of the features."""
     values = [origin(value) for value in arguments.values()] if source is None else []
     features = through(merged([*values, _described(arguments, source or FromClause())]), How.EXPRESSION)
     model = arguments.model()
     outputs = models(model) if model else None
-    if outputs is None:
-        rest: Relation = opaque(f"the outputs of model {shown(model) or '(unnamed)'} are not declared")
-    else:
+    rest: Relation = (UnknownColumns(origin=features),)
+    if outputs is not None:
         rest = tuple(KnownColumn(name, features, type=of) for name, of in outputs)
     return named((column, False) for column in (*(source.star if source else ()), *rest))
 

@@ -62,10 +62,6 @@ def test_reference_texts_are_exact(parser: FlinkSqlParser) -> None:
             "INSERT INTO d (x) SELECT w FROM LATERAL TABLE(split_words('a b')) AS s (w)",
             {("d", "x"): "outputs of function split_words are not declared"},
         ),
-        (
-            "INSERT INTO d (x) SELECT p.label FROM t, LATERAL TABLE(ML_PREDICT('m', a)) AS p",
-            {("d", "x"): "outputs of model m are not declared"},
-        ),
         ("INSERT INTO d (x, y) SELECT a FROM t", {("d", "x"): "has 1 column", ("d", "y"): "has 1 column"}),
         (
             "INSERT INTO d (x) SELECT a FROM t; INSERT INTO d SELECT b FROM t",
