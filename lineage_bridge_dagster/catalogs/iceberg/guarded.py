@@ -8,6 +8,7 @@ first, through which every table is loaded, created and committed to. `remote_pr
 from __future__ import annotations
 
 import copy
+import json
 import logging
 from contextvars import ContextVar
 from functools import partial
@@ -28,6 +29,7 @@ from lineage_bridge_dagster.catalogs.calls import MAX_PAGES
 from lineage_bridge_dagster.catalogs.iceberg import remote_properties
 from lineage_bridge_dagster.catalogs.iceberg.remote_properties import code_in, without_code
 from lineage_bridge_dagster.config.request_counts import TIMEOUT, UNREACHABLE, current_counts
+from lineage_bridge_dagster.json_text import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -210,13 +212,16 @@ class GuardedRestCatalog(Guarded, RestCatalog):
         session.get_redirect_target = on_the_same_host  # type: ignore[method-assign, assignment]
 
     def _request(self, send: Callable[..., Response], *args: Any, **options: Any) -> Response:
-        _check_page(options.get("params"))
+        params = options.get("params")
+        _check_page(params)
         try:
             response = send(*args, **{"timeout": _TIMEOUT, **options})
         except RequestException as error:
             self._counts.add(_API, TIMEOUT if isinstance(error, Timeout) else UNREACHABLE)
             raise
         self._counts.add(_API, response.status_code)
+        if params is not None and response.ok:
+            _complete_page(response)
         return response
 
     def _fetch_config(self) -> None:
@@ -301,6 +306,24 @@ def _check_page(params: Mapping[str, str] | None) -> None:
     if len(used) == MAX_PAGES:
         raise InvalidJSONError(f"the server returned more than {MAX_PAGES:,} pages")
     used.add(token)
+
+
+def _complete_page(response: Response) -> None:
+    """Have PyIceberg see that a page of a list is not all: it would take what is missing for not there.
+
+    S3 Tables spells the token of the next page as AWS's own APIs do. BigLake names what it could not reach
+    (`namespaces.list` in its REST reference).
+
+    Raises:
+        InvalidJSONError: the server left something out.
+    """
+    if not any(member in response.content for member in (b'"nextPageToken"', b'"unreachable"')):
+        return
+    page = json_of(response.content, dict) or {}
+    if page.get("unreachable"):
+        raise InvalidJSONError(f"the server could not reach {page['unreachable']}")
+    if "nextPageToken" in page:
+        response._content = json.dumps({"next-page-token": page["nextPageToken"], **page}).encode()
 
 
 def _is_local(warehouse: str) -> bool:

@@ -208,9 +208,15 @@ def _inner(catalog: Catalog, namespace: Identifier) -> list[Identifier]:
     except NotFoundError:
         return []
     except CallError as error:
-        # A catalog without levels refuses the question, in its own words.
-        if len(namespace) > 1 or type(error) is not CallError or not is_catalogs(error):
+        if len(namespace) > 1 or type(error) is not CallError:
             raise
+        if not is_catalogs(error):
+            error.hint = (
+                "Not the catalog answered but a proxy, or the catalog not in Iceberg's words. With its "
+                "namespaces set, a catalog is not asked for those within each other."
+            )
+            raise
+        # A catalog without levels refuses the question.
         return []
     # One that ignores what it is asked about lists the top level again.
     return [each for each in found if each[:-1] == namespace]

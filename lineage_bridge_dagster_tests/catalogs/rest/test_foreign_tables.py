@@ -239,7 +239,8 @@ def test_pages_without_end_are_an_error(
     assert expected in tables.message
 
 
-def test_pages_are_read_to_the_last(server: RestServer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("member", ["next-page-token", "nextPageToken"], ids=["Iceberg", "S3 Tables"])
+def test_pages_are_read_to_the_last(server: RestServer, monkeypatch: pytest.MonkeyPatch, member: str) -> None:
     catalog = open_catalog(server.catalogs(), "lake")
 
     def page(
@@ -247,7 +248,7 @@ def test_pages_are_read_to_the_last(server: RestServer, monkeypatch: pytest.Monk
     ) -> tuple[int, dict[str, Any]]:
         number = int(query.get("pageToken", ["0"])[0])
         item = {"namespace": ["shop"], "name": f"t{number}"}
-        return 200, {"identifiers": [item], "next-page-token": str(number + 1) if number < 3 else None}
+        return 200, {"identifiers": [item], member: str(number + 1) if number < 3 else None}
 
     monkeypatch.setattr(server, "answer", page)
     # The second list has the same tokens.
@@ -255,6 +256,21 @@ def test_pages_are_read_to_the_last(server: RestServer, monkeypatch: pytest.Monk
         list_names(catalog, [("shop",), ("shop",)], max_concurrency=1)
         == [[("shop", f"t{number}") for number in range(4)]] * 2
     )
+
+
+def test_what_a_server_could_not_reach_is_not_nothing(
+    server: RestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog = open_catalog(server.catalogs(), "lake")
+    page = {"identifiers": [{"namespace": ["shop"], "name": "unreachable"}], "namespaces": [["shop"]]}
+    unreachable: list[str] = []
+    monkeypatch.setattr(server, "answer", lambda *_: (200, {**page, "unreachable": unreachable}))
+    assert list_names(catalog, [("shop",)]) == [[("shop", "unreachable")]]
+    unreachable.append("locations/eu")
+    with pytest.raises(CallError, match="could not reach"):
+        list_namespaces(catalog)
+    (tables,) = list_names(catalog, [("shop",)])
+    assert isinstance(tables, CallError)
 
 
 def test_the_sensor_lists_nested_namespaces_in_turn(server: RestServer) -> None:
