@@ -168,12 +168,15 @@ class ClusterFetch:
         return [self._list_topics, self._list_connectors, *tables]
 
     def secondary_tasks(self) -> list[Task]:
-        """Mirrors and consumer groups; none if the topics' failure shows that they would fail too."""
+        """Mirrors and consumer groups; none if the topics' failure shows that they would fail too.
+
+        Every cluster lists its topics: where that is not found, the absence of the others proves nothing.
+        """
         tasks = {"mirrors": self._list_mirrors}
         if self._listing.selected:
             tasks["consumer_groups"] = self._list_groups
         error = self._recorder.error_of(self._place.scope("kafka"))
-        if isinstance(error, MissingCredential | Unauthorized | Unreachable | UntrustedAddress):
+        if isinstance(error, MissingCredential | Unauthorized | Unreachable | UntrustedAddress | NotFound):
             for api in tasks:
                 self._recorder.coverage.add(self._recorder.report_of(self._place.scope(api), error))
             return []
@@ -248,10 +251,10 @@ class ClusterFetch:
     def _list_lags(self, group: str) -> None:
         try:
             lags = self._kafka(ConsumerLag, group=group)
+        except NotFound:
+            return  # A group may end at any time.
         except ConfluentError as error:
-            # A group may end at any time.
-            if error.status not in (404, 405):
-                scope = self._place.scope("consumer_groups")
-                self._recorder.record_failure(scope, f"Lags of group {group}", error, partial=True)
+            scope = self._place.scope("consumer_groups")
+            self._recorder.record_failure(scope, f"Lags of group {group}", error, partial=True)
             return
         self._listing.group_topics[group] = tuple(lag.topic_name for lag in lags)

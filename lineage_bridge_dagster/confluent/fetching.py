@@ -24,6 +24,7 @@ from lineage_bridge_dagster.confluent.api.access import ROLES
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
     Forbidden,
+    NotFound,
     PartialResponse,
     Unreachable,
 )
@@ -265,6 +266,12 @@ class Fetch:
     def _select_clusters(self) -> None:
         """Keep the name of every cluster, and continue with those that the settings select."""
         environments = [listing.environment for listing in self._fetched.environments]
+        for environment in environments:
+            error = self._recorder.error_of(Scope("clusters", environment.id))
+            if isinstance(error, NotFound):
+                # The environment is not found, not only what it may not offer.
+                scope = Scope("ksqldb_clusters", environment.id)
+                self._recorder.record_failure(scope, f"ksqlDB clusters of {environment.label}", error)
         places = [
             Place(listing.environment, cluster)
             for listing in self._fetched.environments

@@ -79,7 +79,7 @@ def contents(
     tables: list[Json] | None = None,
     columns: list[Json] | None = None,
 ) -> list[Json]:
-    """A `/ksql` response; without `columns` of an engine that does not describe its streams."""
+    """A `/ksql` response to all statements."""
     if descriptions is None:
         descriptions = [described("CSAS_ENRICHED_3", ["ORDERS"], ["ENRICHED"])]
     if streams is None:
@@ -89,5 +89,5 @@ def contents(
         {"@type": "tables", "statementText": "SHOW TABLES;", "warnings": [], "tables": tables or []},
         {"@type": "queries", "statementText": "SHOW QUERIES;", "warnings": [], "queries": queries or []},
         {"@type": "query_descriptions", "statementText": "", "queryDescriptions": descriptions},
-        *([] if columns is None else [{"@type": "source_descriptions", "sourceDescriptions": columns}]),
+        {"@type": "source_descriptions", "sourceDescriptions": columns or []},
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 
 from lineage_bridge_dagster.config.credentials import Credential
-from lineage_bridge_dagster.confluent.api.access import ROLES, Access
+from lineage_bridge_dagster.confluent.api.access import PLANE_NAMES, ROLES, Access
 from lineage_bridge_dagster.confluent.api.errors import (
     ConfluentError,
     Forbidden,
@@ -52,6 +52,14 @@ def error_of_response(
     if status == 403:
         right = f"the right to read on {host}" if own else ROLES[access.plane]
         return Forbidden(message, hint=f"Grant the owner of the key in {variable} {right}.", status=status)
+    if status in (404, 405) and response.content.lstrip().startswith(b"<"):
+        return MalformedResponse(
+            f"{summary} with a page.",
+            hint=f"Check that {host} is a {PLANE_NAMES[access.plane]}, not a proxy."
+            if own
+            else f"Check for a proxy between here and {host}: Confluent's APIs answer no pages.",
+            status=status,
+        )
     if status in (404, 405):
         return NotFound(message, hint="It does not exist, or this cluster does not offer it.", status=status)
     if status == 429:

@@ -183,15 +183,17 @@ def ksqldb_contents(session: ConfluentSession, environment: str, cluster: KsqlCl
         return session.post_query(url, access, body, media_type=MEDIA_TYPE)
 
     try:
-        response = run(STATEMENTS)
+        return contents_of(run(STATEMENTS), access.name)
     except RequestRejected:
         # An engine older than DESCRIBE STREAMS rejects the whole text.
-        response = run(_LISTS)
-    return contents_of(response, access.name)
+        return contents_of(run(_LISTS), access.name, describes=False)
 
 
-def contents_of(response: Any, where: str) -> KsqlContents:
+def contents_of(response: Any, where: str, *, describes: bool = True) -> KsqlContents:
     """Parse the entities of a `/ksql` response.
+
+    Args:
+        describes: whether DESCRIBE is among the statements that it answers.
 
     Raises:
         MalformedResponse: it is not a list of entities.
@@ -211,9 +213,9 @@ def contents_of(response: Any, where: str) -> KsqlContents:
     queries = tuple(
         _query(name, running.get(name), described.get(name)) for name in sorted({*running, *described})
     )
-    descriptions = reader.read(
-        SourceDescription, "source_descriptions", items="sourceDescriptions", optional=True
-    )
+    descriptions: list[SourceDescription] = []
+    if describes:
+        descriptions = reader.read(SourceDescription, "source_descriptions", items="sourceDescriptions")
     return KsqlContents(sources, queries, tuple(descriptions), reader.problem)
 
 
@@ -234,12 +236,10 @@ class _EntityReader:
                     )
                 )
 
-    def read(self, record: type[R], kind: str, *, items: str = "", optional: bool = False) -> list[R]:
+    def read(self, record: type[R], kind: str, *, items: str = "") -> list[R]:
         """Parse the items of all entities of a kind; `items` names their list if the kind does not."""
         key = items or kind
         lists = [entity.get(key) for entity in self._entities if entity.get("@type") == kind]
-        if optional and not lists:
-            return []
         if not lists or not all(isinstance(values, list) for values in lists):
             self._note(
                 MalformedResponse(

@@ -57,7 +57,7 @@ def list_items(
     *,
     page_size: int | None = PAGE_SIZE,
 ) -> list[Any]:
-    """Read all items of a list; a null, empty or absent `metadata.next` ends it.
+    """Read all items of a list; a null, empty or absent `next` of its `metadata` ends it.
 
     Args:
         params: query parameters, sent with every page.
@@ -127,9 +127,6 @@ def _data_of(body: Any, url: httpx.URL) -> list[Any]:
             f"{url.path} returned {type(body).__name__}, not an object with `data`.", hint="Try again later."
         )
     data = body.get("data")
-    # Some APIs send null for an empty list.
-    if data is None and "data" in body:
-        return []
     if not isinstance(data, list):
         raise MalformedResponse(
             f"{url.path}: `data` is {type(data).__name__ if 'data' in body else 'absent'}, not a list.",
@@ -139,12 +136,15 @@ def _data_of(body: Any, url: httpx.URL) -> list[Any]:
 
 
 def _next_of(body: dict[str, Any], url: httpx.URL) -> str:
+    # Every list has it, by the OpenAPI documents: without it, there may be another page.
     metadata = body.get("metadata")
-    next_page = metadata.get("next") if isinstance(metadata, dict) else metadata
-    if next_page is None:
-        return ""
-    if isinstance(next_page, str) and isinstance(metadata, dict):
-        return next_page.strip()
-    raise MalformedResponse(
-        f"{url.path}: `metadata.next` is {type(next_page).__name__}, not a URL.", hint="Try again later."
-    )
+    if not isinstance(metadata, dict):
+        raise MalformedResponse(
+            f"{url.path}: `metadata` is {type(metadata).__name__}, not an object.", hint="Try again later."
+        )
+    next_page = metadata.get("next")
+    if not isinstance(next_page, str | None):
+        raise MalformedResponse(
+            f"{url.path}: `metadata.next` is {type(next_page).__name__}, not a URL.", hint="Try again later."
+        )
+    return (next_page or "").strip()

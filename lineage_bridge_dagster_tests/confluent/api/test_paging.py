@@ -26,11 +26,11 @@ def pages(session: ConfluentSession) -> list[object]:
     return list_items(session, session.control_url(PATH), CLOUD)
 
 
-@pytest.mark.parametrize("end", [{"next": None}, {"next": ""}, {}, None])
+@pytest.mark.parametrize("end", [{"next": None}, {"next": ""}, {}])
 def test_null_empty_or_absent_next_ends_the_list(
     fake: FakeConfluent, session: ConfluentSession, end: object
 ) -> None:
-    fake.routes[PATH] = {"data": [{"id": "env-1"}], **({} if end is None else {"metadata": end})}
+    fake.routes[PATH] = {"data": [{"id": "env-1"}], "metadata": end}
     assert pages(session) == [{"id": "env-1"}]
     assert fake.requests[0].url.params["page_size"] == "100"
 
@@ -118,8 +118,11 @@ def test_failing_later_page_makes_a_partial_response(
 @pytest.mark.parametrize(
     "body",
     [
-        *([], "text", 5, {}, {"data": {}}, {"data": 1}),
-        *({"data": [], "metadata": metadata} for metadata in ({"next": 7}, [], "next")),
+        *([], "text", 5, False, {}, {"error_code": 50001, "message": "internal"}),
+        *({"data": data, "metadata": {}} for data in (None, {}, {"0": {"id": "env-1"}}, 1, 0, "", "none")),
+        {"data": []},
+        *({"data": [], "metadata": metadata} for metadata in (None, [], "", "next", 0, False)),
+        *({"data": [], "metadata": {"next": value}} for value in (7, 0, False, [], {}, ["a"])),
     ],
 )
 def test_malformed_list_names_path_and_field(
