@@ -158,7 +158,7 @@ def _ticks(found: Discovery, confluent: FakeConfluent, glue: Any) -> None:
             for table in loaded[-1].tables:
                 tags = {DATA_VERSION_TAG: table.version()}
                 instance.report_runless_asset_event(AssetMaterialization(table.key, tags=tags))
-            sensor = definitions.get_sensor_def("lineage_sensor")
+            sensor = definitions.resolve_sensor_def("lineage_sensor")
             cursor: str | None = None
             for number in range(6):
                 with (

@@ -197,7 +197,7 @@ class Platform:
 
     def tick(self) -> float:
         """Evaluate the sensor and run what it requests; returns the CPU seconds of the evaluation."""
-        sensor = self._definitions.get_sensor_def("lineage_sensor")
+        sensor = self._definitions.resolve_sensor_def("lineage_sensor")
         assert isinstance(sensor, SensorDefinition)
         began = time.process_time()
         with build_sensor_context(
