@@ -182,7 +182,7 @@ def served(tables: int, locations: int, *, pushed: bool) -> Iterator[Platform]:
         env["DAGSTER_REPOSITORY_GRPC_TIMEOUT_SECONDS"] = "1800"
         try:
             running = processes.start(paths, "webserver", processes.python("dagster_webserver", *serve), env)
-            eventually(lambda: is_listening(port) or None, 600, "the webserver")
+            eventually(lambda: is_listening(port) or None, 3_600, "the webserver")
             url = f"http://127.0.0.1:{port}"
             eventually(lambda: _is_loaded(DagsterUi(url)), 3_600, "the code location", interval=5)
             yield Platform(url, running.process, home, each, tables - each, names[-1])
