@@ -120,7 +120,7 @@ def of_list(body: Json, path: str) -> Answers:
     second = f"{f'https://{host}' if host else ''}/{rest}?page_token=2"
     following = {**body, "metadata": {"next": second}}
     yield "data an object", {**body, "data": {str(n): item for n, item in enumerate(body["data"])}}
-    yield "data null", {**body, "data": None}
+    yield "data null", {**body, "data": None, "metadata": {}}
     yield "no metadata", {"data": body["data"]}
     yield "next elsewhere", {**body, "metadata": {"next": f"https://evil.example/{rest}?page_token=2"}}
     yield "next itself", following

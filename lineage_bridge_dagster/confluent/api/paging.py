@@ -127,6 +127,9 @@ def _data_of(body: Any, url: httpx.URL) -> list[Any]:
             f"{url.path} returned {type(body).__name__}, not an object with `data`.", hint="Try again later."
         )
     data = body.get("data")
+    # An empty list of a service in Go may be null.
+    if data is None and "data" in body and body.get("metadata"):
+        return []
     if not isinstance(data, list):
         raise MalformedResponse(
             f"{url.path}: `data` is {type(data).__name__ if 'data' in body else 'absent'}, not a list.",

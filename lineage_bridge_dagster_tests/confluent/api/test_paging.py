@@ -26,6 +26,11 @@ def pages(session: ConfluentSession) -> list[object]:
     return list_items(session, session.control_url(PATH), CLOUD)
 
 
+def test_null_in_a_complete_answer_is_an_empty_list(fake: FakeConfluent, session: ConfluentSession) -> None:
+    fake.routes[PATH] = {"data": None, "metadata": {"total_size": 0}}
+    assert pages(session) == []
+
+
 @pytest.mark.parametrize("end", [{"next": None}, {"next": ""}, {}])
 def test_null_empty_or_absent_next_ends_the_list(
     fake: FakeConfluent, session: ConfluentSession, end: object
