@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import fastavro
+import pyarrow as pa
 
 from lineage_bridge_dagster.schemas.schemas import RegisteredSchema, SubjectSchemas
 from lineage_bridge_dagster.spark.kafka import Offsets
@@ -18,6 +19,21 @@ from lineage_bridge_dagster.topic_to_iceberg.loading.model import RECORD_DDL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+#: `RECORD_DDL`.
+_RECORDS = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestampType", pa.int32()),
+        ("headers", pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))),
+    ]
+)
+_INLINED_BYTES = "spark.sql.execution.arrow.localRelationThreshold"
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -91,7 +107,7 @@ class InMemoryTopic:
                     "offset": self.first.get(partition, 0) + len(rows),
                     "timestamp": at,
                     "timestampType": 0,
-                    "headers": headers,
+                    "headers": headers and [{"key": name, "value": body} for name, body in headers],
                 }
             )
 
@@ -120,9 +136,14 @@ class InMemoryTopic:
     ) -> DataFrame:
         self.reads += 1
         selected = [
-            row
-            for partition, rows in self.partitions.items()
-            for row in rows
-            if start[partition] <= row["offset"] < end[partition]
+            pa.Table.from_pylist([row for row in rows if start[p] <= row["offset"] < end[p]], _RECORDS)
+            for p, rows in self.partitions.items()
         ]
-        return spark.createDataFrame(selected, RECORD_DDL)
+        # Rows of Python would pass through Python workers, in every job. A table of Arrow is a task for each
+        # partition, as a topic is; without the setting, the planner would compute with the rows.
+        before = spark.conf.get(_INLINED_BYTES)
+        spark.conf.set(_INLINED_BYTES, "0")
+        try:
+            return spark.createDataFrame(pa.concat_tables(selected), RECORD_DDL)
+        finally:
+            spark.conf.set(_INLINED_BYTES, before)
