@@ -79,6 +79,7 @@ def main() -> None:
         until = time.monotonic() + chosen.minutes * 60
         for hour in range(0, chosen.hours, chosen.step):
             if time.monotonic() > until:
+                print(f"stopped before hour {hour} of {chosen.hours}, after {chosen.minutes:g} minutes")
                 break
             samples.append(_hour(hour, world, played, clock, chosen))
         print(_largest(played.database.sizes()))
@@ -168,7 +169,8 @@ def _grown(samples: Sequence[Sample], ticks: int) -> list[str]:
     if most > max(KEEP_VERSIONS, _DAY * (ticks + 1)) + 1:
         found.append(f"{most} states are stored")
     end = samples[-1].hour
-    if end < _FULL + _DAY:
+    if end < _FULL + 2 * _DAY:
+        print(f"too short to compare its days: it ends in hour {end}, before hour {_FULL + 2 * _DAY}")
         return found
     # The first days fill caches, and with what is deleted later.
     first = [sample for sample in samples if _FULL <= sample.hour < _FULL + _DAY]
@@ -197,7 +199,7 @@ def _draw(path: Path, tables: int, samples: Sequence[Sample]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_curves(
         path,
-        f"A week in fast motion, {tables:,} tables",
+        f"{samples[-1].hour / _DAY:.0f} days in fast motion, {tables:,} tables",
         "hours",
         [sample.hour for sample in samples],
         {
