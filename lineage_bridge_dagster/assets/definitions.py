@@ -17,6 +17,7 @@ from lineage_bridge_dagster.assets.settings import Limits
 from lineage_bridge_dagster.assets.tables import table_assets
 from lineage_bridge_dagster.assets.topics import topic_assets
 from lineage_bridge_dagster.dagster_internals.definitions import message_limit
+from lineage_bridge_dagster.lineage.nodes import TopicNode
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,11 @@ def asset_definitions(
         ),
     ]
     return [
-        *(asset.spec for asset in inventory.external),
+        *(
+            # Assets may load a topic of another cluster, too.
+            each.spec.with_io_manager_key(names.io_manager) if isinstance(each.node, TopicNode) else each.spec
+            for each in inventory.external
+        ),
         *(definition for kind in kinds for definition in bundle_definitions(kind, names, execute, last)),
         *(discovery_asset(names, inventory, discovery_policy, carried_limit) if checks else ()),
     ]

@@ -6,13 +6,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from botocore.client import BaseClient
-from dagster import AssetKey, DagsterInstance
+from dagster import (
+    AssetIn,
+    AssetKey,
+    DagsterInstance,
+    Definitions,
+    InputContext,
+    IOManager,
+    OutputContext,
+    asset,
+)
 
 from lineage_bridge_dagster.assets.inventory import Asset, Include, Inventory, build_inventory
 from lineage_bridge_dagster.lineage import ids
 from lineage_bridge_dagster.lineage.coverage import Scope, ScopeReport, Status
 from lineage_bridge_dagster.lineage.model import Edge, EdgeType, Node, NodeType
 from lineage_bridge_dagster.lineage.selection import ClusterSelection
+from lineage_bridge_dagster.spark.io.source import AssetSource
 from lineage_bridge_dagster.specs.translator import LineageTranslator
 from lineage_bridge_dagster_tests.assets.location import Location, create_tables, latest
 from lineage_bridge_dagster_tests.assets.world import EAST, ENV, WEST, World, world
@@ -93,6 +103,36 @@ def test_code_locations_of_a_cluster_each_share_no_asset_that_can_be_materialize
         for table in found.tables:
             chain = found.view.upstream.distances(table.node.node_id)
             assert chain == whole.view.upstream.distances(table.node.node_id)
+
+
+def test_a_topic_of_another_cluster_is_loaded_as_one_of_the_own(location: Build) -> None:
+    w = world([WEST])
+    w.graph = ClusterSelection([WEST], None).of(w.graph)
+    loaded: dict[AssetKey, AssetSource] = {}
+
+    class Recording(IOManager):
+        def load_input(self, context: InputContext) -> int:
+            assert context.upstream_output is not None
+            loaded[context.asset_key] = AssetSource.from_metadata(context.upstream_output.definition_metadata)
+            return 0
+
+        def handle_output(self, context: OutputContext, obj: object) -> None:
+            pass
+
+    names = [["kafka", EAST, "Orders"], ["kafka", WEST, "Orders"]]
+
+    @asset(ins={"east": AssetIn(names[0]), "west": AssetIn(names[1])}, io_manager_key="lineage_io_manager")
+    def report(east: int, west: int) -> None:
+        pass
+
+    built = location(w, lineage_io_manager=Recording())
+    both = Definitions.merge(built.definitions, Definitions(assets=[report]))
+    result = both.resolve_implicit_global_asset_job_def().execute_in_process(asset_selection=[report.key])
+    assert result.success
+    assert {key.path[1]: (found.topic, found.cluster_id) for key, found in loaded.items()} == {
+        EAST: ("Orders", EAST),
+        WEST: ("Orders", WEST),
+    }
 
 
 def test_two_way_mirrors_load(location: Build) -> None:
