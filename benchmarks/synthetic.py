@@ -20,7 +20,7 @@ def synthetic(tables: int, first: int = 0) -> Discovery:
     and a connector 20 raw topics. Each table's topic has a schema of 12 fields.
 
     Args:
-        first: the number of the first table, of which a cluster begins. The clusters before are not selected.
+        first: the number of the first table, which begins a cluster; earlier clusters are not selected.
     """
     world = World()
     if first:

@@ -21,8 +21,8 @@ _OF_A_CLUSTER = frozenset(
 class ClusterSelection:
     """What belongs to the clusters that the settings name, in a graph that is being built.
 
-    Edges of the last discovery count as well: an API that fails now may be what connected two clusters, and
-    what is left out cannot be told from what is gone.
+    Edges of the last discovery count as well: an API that fails now may have reported what connects two
+    clusters, and a node that is left out here later counts as gone.
 
     Args:
         names: ids or names of Kafka clusters; empty: all.

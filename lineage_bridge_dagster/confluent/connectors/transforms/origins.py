@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lineage_bridge_dagster.confluent.connectors.config import Config
 from lineage_bridge_dagster.confluent.connectors.transforms.routing import Routing
 
-#: Lists of what tables are in, of which a router may leave out the name.
+#: Settings that list the databases or schemas of tables, whose names a router may leave out.
 _CONTAINERS = ("database.include.list", "database.whitelist", "schema.include.list", "schema.whitelist")
 _NAME = re.compile(r"[\w$-]+")
 #: The keys of routers by expressions.
